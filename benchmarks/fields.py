@@ -9,6 +9,12 @@ precision and the recall of the items' values, first by the general rules alone,
 knowledge. The number after ``+`` counts days that are one day off because of time zones. Recall is
 the share of the pages that show the stated value in a block or in a marked element.
 
+    python benchmarks/fields.py --lists FOLDER ...
+
+measures sections and keywords in the same way. Keywords are right if the page states all of them.
+``names`` counts the right names among the names of the items, and all stated names. Recall is the
+share of the pages where the stated section, or any of the keywords, is the text of a block or link.
+
     python benchmarks/fields.py --own FILE.toml FOLDER ...
 
 learns own fields from three examples each. The file has a table for each site, with fields as in
@@ -43,9 +49,17 @@ from contentspider.page.about.authors import name_key, names_key
 from contentspider.page.about.metadata import Statements
 from contentspider.page.input.fields_file import FieldExample, FieldsFile, OwnField
 from contentspider.page.input.page import Page
-from contentspider.site.fields.choice import page_author, page_dates
+from contentspider.site.fields.choice import page_author, page_dates, page_keywords, page_section
+from contentspider.site.fields.name_lists import names_key as list_key
 from contentspider.site.fields.own_places import value_key
-from contentspider.site.fields.site_fields import AUTHOR, PUBLISHED, READERS, SiteFields
+from contentspider.site.fields.site_fields import (
+    AUTHOR,
+    KEYWORDS,
+    PUBLISHED,
+    READERS,
+    SECTION,
+    SiteFields,
+)
 from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.learn.options import LearningOptions
 from contentspider.site.models.record import own_values
@@ -54,11 +68,12 @@ from contentspider.site.title import page_title
 
 if TYPE_CHECKING:
     from contentspider.site.fields.own_fields import OwnKnowledge
+    from contentspider.site.models.model import SiteModel
 
 MAX_PAGES = 300
 MIN_STATED = 8
 OWN_EXAMPLES = 3
-FIELDS = (PUBLISHED, AUTHOR)
+FIELDS, LIST_FIELDS = (PUBLISHED, AUTHOR), (SECTION, KEYWORDS)
 
 
 def site_pages(folder: Path, fields_file: FieldsFile | None = None) -> list[Page]:
@@ -148,6 +163,58 @@ def judged(folder: Path) -> Iterator[tuple[str, Counter[str]]]:
                 counts[f"{name} right"] += item_value == key
                 counts[f"{name} beside"] += is_day_off(item_value, key)
         yield field, counts
+
+
+def lists_judged(folder: Path) -> Iterator[tuple[str, Counter[str]]]:
+    """Yield for sections and keywords the counts of a site's hidden statements."""
+    pages = site_pages(folder)
+    for field in LIST_FIELDS:
+        stating = [page for page in pages if getattr(page.metadata, field)]
+        if len(stating) < MIN_STATED:
+            continue
+        hidden = {page.url for page in stating[1::2]}
+        learned_from = [without_list(page, field) if page.url in hidden else page for page in pages]
+        model = SiteLearner(folder.name).fit(learned_from)
+        counts: Counter[str] = Counter()
+        for page, shown_page in zip(pages, learned_from, strict=True):
+            if page.url in hidden:
+                count_lists(
+                    counts, field, list_key(getattr(page.metadata, field)), shown_page, model
+                )
+        yield field, counts
+
+
+def without_list(page: Page, field: str) -> Page:
+    """Return a page with its section or keywords removed."""
+    metadata = page.metadata
+    hidden = replace(metadata, section=()) if field == SECTION else replace(metadata, keywords=())
+    return Page(page.url, page.content, page.hints, Statements.of(hidden))
+
+
+def count_lists(
+    counts: Counter[str], field: str, stated: tuple[str, ...], page: Page, model: SiteModel
+) -> None:
+    """Count the section or the keywords of a page's item, by the rules and by the site."""
+    extraction = model.extract(page)
+    is_listing = extraction.page_type == "listing"
+    texts = {
+        text
+        for block in page.content.blocks
+        for text in (block.text, *(block.text[start:end] for start, end, _ in block.spans))
+    }
+    shown = set(stated) & set(list_key(texts))
+    counts["pages"] += 1
+    counts["shown"] += bool(shown) if field == KEYWORDS else shown == set(stated)
+    counts["stated names"] += len(stated)
+    choose = page_section if field == SECTION else page_keywords
+    for name, fields in (("rules", None), ("site", extraction.site_fields)):
+        names = list_key(choose(page, page_title(page), fields, is_listing))
+        right_names = set(names) & set(stated)
+        is_right = names == stated if field == SECTION else len(right_names) == len(names)
+        counts[f"{name} given"] += bool(names)
+        counts[f"{name} right"] += bool(names) and is_right
+        counts[f"{name} names"] += len(names)
+        counts[f"{name} right names"] += len(right_names)
 
 
 def own_judged(folder: Path, field: OwnField) -> tuple[Counter[str], Mapping[str, OwnKnowledge]]:
@@ -252,10 +319,13 @@ def main() -> None:
     parser.add_argument("folder", nargs="+", type=Path)
     parser.add_argument("--own", type=Path, help="judge the own fields in this file")
     parser.add_argument("--product", action="store_true", help="judge the fields of products")
+    parser.add_argument("--lists", action="store_true", help="judge sections and keywords")
     options = parser.parse_args()
     sites = [site.parent for folder in options.folder for site in sorted(folder.glob("*/html"))]
     if options.product:
         judge_products(sites)
+    elif options.lists:
+        judge_lists(sites)
     elif options.own:
         judge_own(options.own, options.folder)
     else:
@@ -267,6 +337,26 @@ def judge_products(sites: list[Path]) -> None:
     for site in sites:
         for name, counts in product_judged(site):
             print(own_row(f"{site.name} {name}", counts), flush=True)
+
+
+def judge_lists(sites: list[Path]) -> None:
+    """Print a row for sections and keywords of each site, and one for all sites."""
+    totals: dict[str, Counter[str]] = {field: Counter() for field in LIST_FIELDS}
+    for site in sites:
+        for field, counts in lists_judged(site):
+            print(list_row(f"{site.name} {field}", counts), flush=True)
+            totals[field].update(counts)
+    for field, counts in totals.items():
+        print(list_row(f"all {field}", counts))
+
+
+def list_row(name: str, counts: Counter[str]) -> str:
+    """Return the counts of pages and names as a row."""
+    names = "".join(
+        f"  {source} names {counts[f'{source} right names']} of {counts[f'{source} names']}"
+        for source in ("rules", "site")
+    )
+    return f"{table_row(name, counts)}{names}, {counts['stated names']} stated"
 
 
 def judge_dates_and_authors(sites: list[Path]) -> None:

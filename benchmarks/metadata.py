@@ -1,16 +1,23 @@
-"""How well the fields that a page's metadata give are read, on pages whose gold has them.
+"""Measures how well the titles, dates and authors of single pages are read.
 
-    python benchmarks/metadata.py [--wcxb DIR] [--htmldate DIR] [--corpora DIR] [--pages N] [--list]
+    python benchmarks/metadata.py [--wcxb DIR] [--htmldate DIR] [--fundus DIR] [--corpora DIR ...]
+                                  [--pages N] [--list]
 
-WCXB is the public benchmark whose single pages the project's are (a folder with ``ground-truth``
-and ``html``: titles, authors, dates), htmldate that extractor's evaluation (its ``tests`` folder:
-dates); both are repositories to clone. Of *corpora*, unpacked, up to *pages* of a site are counted:
-how many have each field. htmldate, trafilatura and extruct answer, too, where they are installed.
-*--list* shows where ours differs from the gold.
+Three public repositories have pages with expected values; clone them first:
 
-A date is right if the day is, *beside it* if it is a day off (time zones); an author if all words
-of the one are in the other's; a title if its letters and digits are. *Told, no gold* are pages of
-which the gold has nothing: it has gaps, too.
+- WCXB (a folder with ``ground-truth`` and ``html``): titles, authors, dates.
+- htmldate (its folder ``tests``): the dates of its own evaluation.
+- fundus (its folder ``tests/resources/parser/test_data``): titles, authors and dates as its parsers
+  give them. Each parser is written by hand for one news publisher.
+
+Each page is read by itself. htmldate, trafilatura and extruct read the same pages if they are
+installed. ``--list`` prints the pages where our value is not the expected one. For ``--corpora``
+(unpacked), up to N pages of each site are read, and the share of pages with each field is printed.
+
+A date is right if the day is, and *a day off* if it is the day before or after (time zones). An
+author is right if all words of one value are in the other. A title is right if its letters and
+digits are. *Not expected* are pages with a value of ours where the data set has none; data sets
+have gaps.
 """
 
 from __future__ import annotations
@@ -36,80 +43,102 @@ from contentspider.site.models.record import page_fields
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    # The fields that it gives, and how.
+    # The names of the fields, and a function that reads them.
     Reader = tuple[tuple[str, ...], Callable[["Case"], dict[str, str]]]
 
 FIELDS = ("title", "published_at", "author")
-SHOWN = ("language", "published_at", "modified_at", "author", "image", "section", "keywords")
+COUNTED_FIELDS = (
+    *("language", "published_at", "modified_at", "author", "image", "section", "keywords"),
+)
 SMALL_WORDS = frozenset(["and", "by", "the"])
+RIGHT, DAY_OFF, WRONG, MISSING = "right", "a day off", "wrong", "missing"
+NOT_EXPECTED, NEITHER = "not expected", "neither"
+OUTCOMES = (RIGHT, DAY_OFF, WRONG, MISSING, NOT_EXPECTED)
 
 
 class Case(NamedTuple):
-    """A page, and what its gold says of each field."""
+    """A page with the expected values of its fields."""
 
     url: str
     html: bytes
-    gold: dict[str, str]
+    expected: dict[str, str]
 
 
-def wcxb(folder: Path) -> Iterator[Case]:
-    """Yield the pages of the benchmark's open part."""
+def wcxb_cases(folder: Path) -> Iterator[Case]:
+    """Yield the pages of WCXB's development part."""
     for path in sorted((folder / "ground-truth").glob("*.json")):
         record = json.loads(path.read_bytes())
-        said = record["ground_truth"]
-        gold = {
-            "title": said.get("title") or "",
-            "published_at": said.get("publish_date") or "",
-            "author": said.get("author") or "",
+        truth = record["ground_truth"]
+        expected = {
+            "title": truth.get("title") or "",
+            "published_at": truth.get("publish_date") or "",
+            "author": truth.get("author") or "",
         }
         html = gzip.decompress((folder / "html" / f"{path.stem}.html.gz").read_bytes())
-        yield Case(record.get("url", ""), html, gold)
+        yield Case(record.get("url", ""), html, expected)
 
 
-def htmldate(folder: Path) -> Iterator[Case]:
-    """Yield the pages of htmldate's evaluation whose files are there."""
+def htmldate_cases(folder: Path) -> Iterator[Case]:
+    """Yield the pages of htmldate's evaluation whose files are in its repository."""
     for name in ("eval_default.json", "eval_mediacloud_2020.json"):
-        for url, said in json.loads((folder / name).read_bytes()).items():
-            paths = [folder / kind / said["file"] for kind in ("test_set", "cache", "eval")]
+        for url, entry in json.loads((folder / name).read_bytes()).items():
+            paths = [folder / kind / entry["file"] for kind in ("test_set", "cache", "eval")]
             if path := next((path for path in paths if path.is_file()), None):
-                yield Case(url, path.read_bytes(), {"published_at": str(said["date"])})
+                yield Case(url, path.read_bytes(), {"published_at": str(entry["date"])})
 
 
-def ours(case: Case) -> dict[str, str]:
+def fundus_cases(folder: Path) -> Iterator[Case]:
+    """Yield the pages of fundus' tests. A publisher has as many pages as its parser has versions,
+    in the same order.
+    """
+    for path in sorted(folder.glob("*/*.json")):
+        versions = json.loads(path.read_bytes()).values()
+        files = sorted(path.parent.glob(f"{path.stem}_*.html.gz"))
+        infos = json.loads((path.parent / "meta.info").read_bytes())
+        for file, values in zip(files, versions, strict=True):
+            expected = {
+                "title": values.get("title") or "",
+                "published_at": values.get("publishing_date") or "",
+                "author": ", ".join(values.get("authors") or ()),
+            }
+            yield Case(infos[file.name]["url"], gzip.decompress(file.read_bytes()), expected)
+
+
+def read_with_contentspider(case: Case) -> dict[str, str]:
     """Return our fields of a page by itself."""
     page = Page.from_html(case.html, case.url)
-    found = page_fields(page, "", extract_page(page, ""), "alone")
+    values = page_fields(page, "", extract_page(page, ""), "alone")
     return {
         field: ", ".join(value) if isinstance(value, list) else str(value)
-        for field, value in found.items()
+        for field, value in values.items()
         if field in FIELDS
     }
 
 
-def others() -> dict[str, Reader]:
+def other_readers() -> dict[str, Reader]:
     """Return the other extractors that are installed."""
-    found: dict[str, Reader] = {}
+    readers: dict[str, Reader] = {}
     with suppress(ImportError):
         from htmldate import find_date
 
-        def dated(case: Case) -> dict[str, str]:
+        def read_with_htmldate(case: Case) -> dict[str, str]:
             return {"published_at": find_date(case.html, url=case.url, original_date=True) or ""}
 
-        found["htmldate"] = (("published_at",), dated)
+        readers["htmldate"] = (("published_at",), read_with_htmldate)
     with suppress(ImportError):
         from trafilatura.metadata import extract_metadata
 
-        def described(case: Case) -> dict[str, str]:
-            said = extract_metadata(case.html, default_url=case.url)
+        def read_with_trafilatura(case: Case) -> dict[str, str]:
+            document = extract_metadata(case.html, default_url=case.url)
             names = ("title", "date", "author")
-            values = [getattr(said, name, None) or "" for name in names]
+            values = [getattr(document, name, None) or "" for name in names]
             return dict(zip(FIELDS, values, strict=True))
 
-        found["trafilatura"] = (FIELDS, described)
+        readers["trafilatura"] = (FIELDS, read_with_trafilatura)
     with suppress(ImportError):
         import extruct
 
-        def marked(case: Case) -> dict[str, str]:
+        def read_with_extruct(case: Case) -> dict[str, str]:
             data = extruct.extract(
                 case.html,
                 case.url,
@@ -118,21 +147,22 @@ def others() -> dict[str, Reader]:
                 errors="ignore",
             )
             entries = [*data.get("json-ld", ()), *data.get("microdata", ())]
-            entries += [part for entry in entries for part in _list(entry.get("@graph"))]
+            entries += [part for entry in entries for part in _objects(entry.get("@graph"))]
             return {
-                "published_at": _first(entries, "datePublished"),
-                "author": _first(entries, "author"),
+                "published_at": _first_value(entries, "datePublished"),
+                "author": _first_value(entries, "author"),
             }
 
-        found["extruct"] = (("published_at", "author"), marked)
-    return found
+        readers["extruct"] = (("published_at", "author"), read_with_extruct)
+    return readers
 
 
-def _list(value: object) -> list[dict[str, object]]:
+def _objects(value: object) -> list[dict[str, object]]:
     return [part for part in value if isinstance(part, dict)] if isinstance(value, list) else []
 
 
-def _first(entries: list[dict[str, object]], name: str) -> str:
+def _first_value(entries: list[dict[str, object]], name: str) -> str:
+    """Return the first text that one of the *entries* has for a property."""
     for entry in entries:
         value = entry.get(name)
         for part in value if isinstance(value, list) else [value]:
@@ -142,91 +172,104 @@ def _first(entries: list[dict[str, object]], name: str) -> str:
     return ""
 
 
-def verdict(field: str, said: str, gold: str) -> str:
-    """Return how what is *said* of a field agrees with the gold."""
-    if not said or not gold:
-        return "missing" if gold else "told, no gold" if said else "neither"
+def outcome_of(field: str, value: str, expected: str) -> str:
+    """Return the outcome of a comparison of a value with the expected one."""
+    if not expected:
+        return NOT_EXPECTED if value else NEITHER
+    if not value:
+        return MISSING
     if field == "published_at":
-        with suppress(ValueError):
-            apart = abs((date.fromisoformat(said[:10]) - date.fromisoformat(gold[:10])).days)
-            return "right" if not apart else "beside it" if apart == 1 else "another"
-        return "another"
+        return _date_outcome(value, expected)
     if field == "title":
-        return "right" if title_key(said) == title_key(gold) else "another"
-    first, second = (
-        {word for word in re.findall(r"\w+", text.casefold()) if word not in SMALL_WORDS}
-        for text in (said, gold)
-    )
-    return "right" if first <= second or second <= first else "another"
+        return RIGHT if title_key(value) == title_key(expected) else WRONG
+    words, expected_words = _words(value), _words(expected)
+    return RIGHT if words <= expected_words or expected_words <= words else WRONG
 
 
-def compare(name: str, cases: list[Case], shown: bool) -> None:
-    """Print a table: each field by each extractor."""
-    print(f"\n{name}, {len(cases)} pages\n")
-    outcomes = ("right", "beside it", "another", "missing", "told, no gold")
-    print(f"| field | read by | gold | {' | '.join(outcomes)} | ms a page |")
-    print("|---|---|" + "---|" * (len(outcomes) + 2))
+def _date_outcome(value: str, expected: str) -> str:
+    try:
+        days = abs((date.fromisoformat(value[:10]) - date.fromisoformat(expected[:10])).days)
+    except ValueError:
+        return WRONG
+    return (RIGHT, DAY_OFF)[days] if days <= 1 else WRONG
+
+
+def _words(text: str) -> set[str]:
+    words = re.findall(r"\w+", text.casefold())
+    return {word for word in words if word not in SMALL_WORDS}
+
+
+def compare(name: str, cases: list[Case], is_list: bool) -> None:
+    """Print a table of the outcomes of each field and extractor, after a list of our pages with
+    another outcome than `RIGHT` if *is_list* is true.
+    """
     counts: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
-    spent: Counter[str] = Counter()
-    readers: dict[str, Reader] = {"contentspider": (FIELDS, ours), **others()}
-    for reader, (fields, read) in readers.items():
+    seconds: Counter[str] = Counter()
+    own = {"contentspider": (FIELDS, read_with_contentspider)}
+    for reader, (fields, read) in {**own, **other_readers()}.items():
         for case in cases:
             started = time.process_time()
             try:
-                said = read(case)
-            except Exception as error:  # noqa: BLE001 - theirs; said, and a miss
+                values = read(case)
+            except Exception as error:  # noqa: BLE001 - another extractor's; the page counts as missing
                 print(f"{reader}: {case.url}: {error!r}", file=sys.stderr)
-                said = {}
-            spent[reader] += time.process_time() - started
-            for field in set(fields) & set(case.gold):
-                found = verdict(field, said.get(field, ""), case.gold[field])
-                counts[field, reader][found] += 1
-                if shown and reader == "contentspider" and found not in ("right", "neither"):
-                    print(
-                        f"{found}\t{field}\t{said.get(field)!r}\t{case.gold[field]!r}\t{case.url}"
-                    )
+                values = {}
+            seconds[reader] += time.process_time() - started
+            for field in set(fields) & set(case.expected):
+                value, expected = values.get(field, ""), case.expected[field]
+                outcome = outcome_of(field, value, expected)
+                counts[field, reader][outcome] += 1
+                if is_list and reader in own and outcome not in (RIGHT, NEITHER):
+                    print(f"{outcome}\t{field}\t{value!r}\t{expected!r}\t{case.url}")
+    print(f"\n{name}, {len(cases)} pages\n")
+    print(f"| field | read by | pages | {' | '.join(OUTCOMES)} | ms a page |")
+    print("|---|---|" + "---|" * (len(OUTCOMES) + 2))
     for (field, reader), count in sorted(counts.items()):
-        gold = sum(count.values()) - count["neither"] - count["told, no gold"]
-        numbers = " | ".join(str(count[outcome]) for outcome in outcomes)
-        print(
-            f"| {field} | {reader} | {gold} | {numbers} | {1e3 * spent[reader] / len(cases):.1f} |"
-        )
+        pages = sum(count.values()) - count[NEITHER] - count[NOT_EXPECTED]
+        numbers = " | ".join(str(count[outcome]) for outcome in OUTCOMES)
+        milliseconds = 1e3 * seconds[reader] / len(cases)
+        print(f"| {field} | {reader} | {pages} | {numbers} | {milliseconds:.1f} |")
 
 
-def cover(corpora: Path, most: int) -> None:
-    """Print how many of the sites' pages have each field."""
+def count_fields(corpora: Path, max_pages: int) -> None:
+    """Print the share of the sites' pages that have each field."""
     pages = 0
-    count: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for site in sorted(path for path in corpora.iterdir() if path.is_dir()):
         files = list(html_files(site))
-        said = json.loads((site / "site.json").read_bytes())
-        base = said.get("base_url") or f"https://{site.name}.example/"
-        for path in files[:: max(1, len(files) // most)][:most]:
-            address = base + path.relative_to(site / "html").as_posix()
+        base = json.loads((site / "site.json").read_bytes()).get("base_url")
+        for path in files[:: max(1, len(files) // max_pages)][:max_pages]:
+            address = (base or f"https://{site.name}.example/") + str(
+                path.relative_to(site / "html").as_posix()
+            )
             page = Page.from_html(path.read_bytes(), address)
-            found = page_fields(page, "", extract_page(page, ""), "alone")
+            values = page_fields(page, "", extract_page(page, ""), "alone")
             pages += 1
-            count.update(field for field in SHOWN if found[field])
-    print(
-        f"\n{pages} pages of {corpora.name}: "
-        + ", ".join(f"{field} {count[field] / max(1, pages):.3f}" for field in SHOWN)
-    )
+            counts.update(field for field in COUNTED_FIELDS if values[field])
+    shares = (f"{field} {counts[field] / max(1, pages):.3f}" for field in COUNTED_FIELDS)
+    print(f"\n{pages} pages of {corpora.name}: {', '.join(shares)}")
 
 
 def main() -> None:
-    """Run what is asked for."""
+    """Measure the data sets of the command line."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--wcxb", type=Path)
     parser.add_argument("--htmldate", type=Path)
+    parser.add_argument("--fundus", type=Path)
     parser.add_argument("--corpora", type=Path, nargs="*", default=[])
     parser.add_argument("--pages", type=int, default=40)
     parser.add_argument("--list", action="store_true")
     options = parser.parse_args()
-    for folder, read in ((options.wcxb, wcxb), (options.htmldate, htmldate)):
+    sets = (
+        ("WCXB", options.wcxb, wcxb_cases),
+        ("htmldate", options.htmldate, htmldate_cases),
+        ("fundus", options.fundus, fundus_cases),
+    )
+    for name, folder, read in sets:
         if folder:
-            compare(folder.name, list(read(folder)), options.list)
+            compare(name, list(read(folder)), options.list)
     for folder in options.corpora:
-        cover(folder, options.pages)
+        count_fields(folder, options.pages)
 
 
 if __name__ == "__main__":

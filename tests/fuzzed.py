@@ -79,12 +79,13 @@ drop = ["a[href^='/x']"]
 pattern = "re:^https?://e[.]org/"
 title = "h2"
 """
-FIELDS = b"""preset = "product"
+FIELDS = b"""preset = ["product", "event", "recipe", "place"]
 [title]
 css = "h1::text"
 [size]
 xpath = "//table//td[2]"
 type = "number"
+many = true
 [day]
 json = "Article.datePublished"
 type = "date"

@@ -56,6 +56,7 @@ def folder(text: str) -> Path:
     option("passages"),
     option("images"),
     option("summary"),
+    option("records"),
 )
 def extract(options: argparse.Namespace) -> None:
     """Extract pages that you have, or single pages of the web. Each folder of HTML files is a site,
@@ -64,7 +65,7 @@ def extract(options: argparse.Namespace) -> None:
     """
     from contentspider.site.models.record import OptionalFields
 
-    fields = OptionalFields(options.passages, options.images, options.summary)
+    fields = OptionalFields(options.passages, options.images, options.summary, options.records)
     items = _items(options, fields)
     if options.output == STDOUT:
         written = STDOUT_WRITERS[options.format or "json"](lambda: items, sys.stdout.buffer)

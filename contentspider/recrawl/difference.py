@@ -21,6 +21,12 @@ def text_hash(page: Page) -> str:
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
+def layout_hash(page: Page) -> str:
+    """Return a hash of the places of a page's text, 16 hexadecimal digits: of all tag paths."""
+    paths = "\n".join(block.path for block in page.content.blocks)
+    return blake2b(paths.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
 def change_ratio(old: str, new: str) -> float:
     """Return the share of two texts that differs, 0 to 1: words outside their longest common
     subsequence.

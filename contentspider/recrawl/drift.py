@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from contentspider.page.input.page import Page
     from contentspider.site.models.model import SiteModel
     from contentspider.site.models.record import Extraction
+    from contentspider.site.models.summary import Baseline
 
 STRANGE_SHARE = 0.5  # a page is strange to a model if it has more of its prose in unseen slots
 SLOT_CHARS = 20  # a slot of a page counts if it has this many characters of prose
@@ -33,6 +34,9 @@ MAX_SLOTS = 20_000
 # most). Or the model is less sure: the median confidence falls by `LESS_SURE` below the median of
 # the pages it was learned from (open sites: by 0.024 at most).
 LESS_SURE = 0.05
+# A page that lacks a field is suspicious if this share of the sample's pages with its main slot
+# show the field in a learned place.
+USUAL = 0.9
 ENOUGH = 20
 MAX_CONFIDENCES = 20_000
 
@@ -50,6 +54,9 @@ class Drift:
         self._sentences = Counter[tuple[str, int]]()  # by their places and hashes
         self._last: tuple[str, bool] = ("", False)
         self._confidences: list[float] = []
+        # By field and main slot: the pages that do not state the field, and those of them that do
+        # not show it in a learned place either.
+        self._unstated, self._unshown = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
         self.pages = 0
         self.strange = 0
 
@@ -84,6 +91,7 @@ class Drift:
             return may_recur
         slot, _ = main_slot(page, self._slot_of)
         self._at[slot] += 1
+        may_recur |= self._lacks_field(page, slot, baseline)
         if len(self._confidences) < MAX_CONFIDENCES:
             insort(self._confidences, extraction.confidence)
         if is_empty(page, extraction.probabilities.tolist()):
@@ -91,6 +99,18 @@ class Drift:
             return may_recur or baseline.empty.get(slot, 0.0) < 1 - MOST
         is_less_sure = extraction.confidence < baseline.confidence - LESS_SURE
         return may_recur or (self.is_unsure and is_less_sure)
+
+    def _lacks_field(self, page: Page, slot: str, baseline: Baseline) -> bool:
+        """Count the fields of a page, and tell whether it lacks one that pages with its main *slot*
+        usually show.
+        """
+        is_usual = False
+        for name, is_shown in self._model.unstated_fields(page).items():
+            if slot in baseline.shown.get(name, ()):
+                self._unstated[name, slot] += 1
+                self._unshown[name, slot] += not is_shown
+                is_usual |= not is_shown and baseline.shown[name][slot] >= USUAL
+        return is_usual
 
     def _may_recur(self, extraction: Extraction) -> bool:
         """Count the sentences kept of a page; tell if one recurs, or is in a new, rare slot."""
@@ -127,6 +147,21 @@ class Drift:
         return worst
 
     @property
+    def unshown(self) -> tuple[str, int]:
+        """Return the field that more pages lack than before, and by how many pages; ("", 0) if
+        there is no such field.
+        """
+        baseline = self._model.baseline
+        worst = ("", 0)
+        for (name, slot), count in self._unshown.items():
+            share = baseline.shown[name][slot] if baseline is not None else 0.0
+            pages = self._unstated[name, slot]
+            more = int(count - (1 - share) * pages)
+            if more > max(worst[1], MOST * pages):
+                worst = (name, more)
+        return worst
+
+    @property
     def is_unsure(self) -> bool:
         """Tell whether the model is less sure of most pages than of the pages of its sample."""
         baseline = self._model.baseline
@@ -153,7 +188,12 @@ class Drift:
 
     @property
     def is_found(self) -> bool:
-        """Tell whether the site has a new template."""
+        """Tell whether the site has a new template, or shows a field in other places."""
+        return self.is_of_content or self.unshown[1] >= max(SHARED_BY, RARE * self.pages)
+
+    @property
+    def is_of_content(self) -> bool:
+        """Tell whether the site has a template whose content the model does not know."""
         if self.strange >= A_FEW and self.strange > MOST * self.pages:
             return True
         least = max(SHARED_BY, RARE * self.pages)
@@ -161,6 +201,9 @@ class Drift:
 
     def evidence(self) -> str:
         """Return a sentence with the evidence for a new template."""
+        name, count = self.unshown
+        if count and not self.is_of_content:
+            return f"{count} pages do not show the field {name} where such pages did before"
         slot, count = self.emptied
         if count >= SHARED_BY:
             return f"{count} pages with their text at {slot} come out empty"

@@ -45,7 +45,11 @@ def override_effects(overrides: Overrides, pages: Iterable[Page]) -> list[Overri
                     rule.pattern, kind, selector.text, sum(block_counts), page_count
                 )
                 effects.append(effect)
-        fields = ("title", rule.title, "title"), ("date", rule.date, "published_at")
+        fields = (
+            ("title", rule.title, "title"),
+            ("date", rule.date, "published_at"),
+            ("author", rule.author, "author"),
+        )
         for kind, field_selector, field in fields:
             if field_selector:
                 page_count = sum(1 for correction in corrections if getattr(correction, field))

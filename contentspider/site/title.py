@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 # A separator between an article's title and its site's name.
 SEPARATOR = re.compile(r"\s+(?:[|\-–—·•»«~/>←→]|:{2,}|-{2,3})\s+|\s*[|»]\s*")
+# In a title with « and », these are quotation marks.
+QUOTED_SEPARATOR = re.compile(r"\s+(?:[|\-–—·•~/>←→]|:{2,}|-{2,3})\s+|\s*[|]\s*")
 # A link from a heading to itself, which documentation generators put after the heading's text.
 ANCHOR = re.compile(r"(?:\s*¶|\s+#)$")
 INDEX = re.compile(r"(?:index|default)\.\w{3,5}$", re.IGNORECASE)
@@ -136,6 +138,8 @@ def _inside(
     *own_headings* are the ``h1`` that are not the site's name, *headings* all headings.
     """
     whole, opening = title_key("".join(parts)), title_key(parts[0])
+    # A heading that begins with a colon lacks its first words: they are in another element.
+    own_headings = [heading for heading in own_headings if heading.text[0] not in ":;,"]
     contained = [heading for heading in own_headings if heading.key in whole]
     if contained:
         longest = max(contained, key=lambda heading: len(heading.key))
@@ -223,7 +227,8 @@ def _split(title: str) -> list[str]:
     """Return the parts of a title, with the separators between them."""
     parts: list[str] = []
     end = 0
-    for match in islice(SEPARATOR.finditer(title), MAX_PARTS):
+    separator = QUOTED_SEPARATOR if "«" in title and "»" in title else SEPARATOR
+    for match in islice(separator.finditer(title), MAX_PARTS):
         parts += [title[end : match.start()], match[0]]
         end = match.end()
     return [*parts, title[end:]]

@@ -76,7 +76,8 @@ CREATE TABLE pages (id TEXT PRIMARY KEY, url TEXT NOT NULL, site TEXT NOT NULL,
     missing_in INTEGER, changes INTEGER NOT NULL DEFAULT 0, changed_days REAL NOT NULL DEFAULT 0,
     still_days REAL NOT NULL DEFAULT 0, links BLOB, content BLOB, previous BLOB, page BLOB,
     item BLOB, item_hash TEXT NOT NULL DEFAULT '', seq INTEGER NOT NULL DEFAULT 0,
-    doubt TEXT NOT NULL DEFAULT '', anchors TEXT NOT NULL DEFAULT '');
+    doubt TEXT NOT NULL DEFAULT '', anchors TEXT NOT NULL DEFAULT '',
+    layout_hash TEXT NOT NULL DEFAULT '');
 CREATE TABLE anchors (target TEXT NOT NULL, text TEXT NOT NULL, pages INTEGER NOT NULL,
     PRIMARY KEY (target, text)) WITHOUT ROWID;
 CREATE INDEX anchors_by_text ON anchors (text);

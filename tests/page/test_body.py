@@ -54,6 +54,17 @@ def test_encoding_labels_resolve_like_in_browsers(
     assert page_encoding(body, content_type) == expected
 
 
+def test_page_that_was_saved_as_utf8_is_not_read_in_its_old_encoding() -> None:
+    meta = b"<meta charset=iso-8859-1>"
+    converted = meta + ("<p>Fähren über Nacht für Gäste. " * 10).encode()
+    assert page_encoding(converted, None) == "utf-8"
+    assert page_encoding(converted, "text/html; charset=iso-8859-1") == "cp1252"
+    original = meta + ("<p>Fähren über Nacht für Gäste. " * 10).encode("cp1252")
+    assert page_encoding(original, None) == "cp1252"
+    # These two characters in GB 18030 are valid UTF-8 by chance.
+    assert page_encoding(b"<meta charset=gb2312><p>" + "联通".encode("gb18030"), None) == "gb18030"
+
+
 def test_responses_with_unknown_encoding_are_decoded_like_files() -> None:
     body = b"<html><p>text " * 50_000
     for encoding in NO_TEXT.split():

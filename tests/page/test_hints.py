@@ -84,6 +84,7 @@ def titles_by(script: str) -> tuple[str, ...]:
         '{"description": "green\nand black", "headline": "Tea",}',
         '{"@type": "WebSite"}\n{"headline": "Tea"}',
         '{"@type": "WebSite"}, {"headline": "Tea"}',
+        r'{"headline": "\Tea", "about": "don\'t \\\\ \"tea\""}',
     ],
 )
 def test_almost_valid_json_ld_is_read(script: str) -> None:

@@ -201,6 +201,22 @@ def test_site_name_is_author_only_if_page_names_no_other() -> None:
     assert read(article + "<h1>A</h1><a rel=author>Ada Byron</a>").author == ADA
 
 
+def test_publisher_and_host_are_authors_only_if_page_names_no_other() -> None:
+    byline = "<h1>A</h1><a rel=author>Ada Byron</a>"
+    site = "<meta property='og:site_name' content='Harbour News'>"
+    desk = {"@type": "Organization", "name": "HN Media"}
+    article = site + json_ld({**ARTICLE, "author": desk, "publisher": desk})
+    assert read(article).author == ("HN Media",)
+    assert read(article + byline).author == ADA
+    host = "<link rel=canonical href='https://www.hn.example/a'><meta name=author content=HN>"
+    assert read(site + host).author == ("HN",)
+    assert read(site + host + byline).author == ADA
+    # A person may publish their own texts.
+    bob = {"@type": "Person", "name": "Bob Frank"}
+    own = read(site + json_ld({**ARTICLE, "author": bob, "publisher": bob}) + byline)
+    assert (own.author, own.stated) == (("Bob Frank",), ("published_at", "author"))
+
+
 def test_html_entities_in_json_ld_are_decoded() -> None:
     html = json_ld({**ARTICLE, "author": "Ada &amp; Co. &#8211; B"})
     assert read(html).author == ("Ada & Co. – B",)

@@ -148,6 +148,26 @@ def test_overrides_select_title_and_date() -> None:
     assert model.extract(read(html, 'title = "h1.x"')).title == "Green tea"
 
 
+def test_overrides_select_authors() -> None:
+    html = (
+        "<meta name=author content='Tea Shop Ltd'><title>Tea | Shop</title><h1>Tea</h1>"
+        "<div class=byline>By <a>Ada Byron</a> and <a>Bob Frank</a></div><b class=desk>Desk</b>"
+    )
+    model = SiteLearner("e.org").fit([Page.from_html(html)])
+
+    def authors(toml: str) -> object:
+        page = Page.load(read(html, toml).dump())
+        return model.extract(page).to_dict()["author"]
+
+    assert authors("") == ["Tea Shop Ltd"]
+    assert authors('author = ".byline a"') == ["Ada Byron", "Bob Frank"]
+    assert authors('author = ".byline"') == ["Ada Byron", "Bob Frank"]
+    assert authors('author = "meta[name=author]"') == ["Tea Shop Ltd"]
+    special = '[[rule]]\npattern = "/news/*"\nauthor = "{}"'
+    assert authors('author = ".byline a"\n' + special.format(".desk")) == ["Desk"]
+    assert authors('author = ".byline a"\n' + special.format("h6")) == ["Ada Byron", "Bob Frank"]
+
+
 def test_corrections_survive_serialization_and_damaged_ones_raise() -> None:
     page = read(
         "<h1>Tea</h1><p>a</p><time>2020-01-02</time>", 'drop=["p"]\ndate="time"\ntitle="h1"'
@@ -211,9 +231,15 @@ def test_dropped_teasers_stay_dropped_with_keep_teasers(example_corpus: Path) ->
         # the same selector stands above, where it is none of this rule's
         ("keep=['p:x(1)']", "{}:1: 'p:x(1)' is not a valid CSS selector"),
         ("keep=['p']\n[[rule]]\nkeep=['q']\n[[rule]]\ndrop=['p', 3]", "{}:5: drop has 3, which"),
-        ("keep=['p']\nkeeps = []", "{}:2: unknown key 'keeps'; use keep, drop, title, date, rule"),
-        ("pattern='/a'", "{}:1: unknown key 'pattern'; use keep, drop, title, date, rule"),
-        ("[[rule]]\n[[rule]]\n x.y = 1", "{}:3: unknown key 'x'; use keep, drop, title, date, p"),
+        (
+            "keep=['p']\nkeeps = []",
+            "{}:2: unknown key 'keeps'; use keep, drop, title, date, author, rule",
+        ),
+        ("pattern='/a'", "{}:1: unknown key 'pattern'; use keep, drop, title, date, author, rule"),
+        (
+            "[[rule]]\n[[rule]]\n x.y = 1",
+            "{}:3: unknown key 'x'; use keep, drop, title, date, author, p",
+        ),
         ("[[rule]]\n\n[rule.keep]\n", "{}:3: keep " + wording("page.not-selectors")),
         ("keep = '.ad'", "{}:1: keep " + wording("page.not-selectors")),
         ("\ntitle = ['h1']", "{}:2: title has ['h1']" + wording("page.not-text")),

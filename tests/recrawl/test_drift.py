@@ -11,6 +11,7 @@ import numpy as np
 from contentspider import Page, SiteLearner
 from contentspider.recrawl import drift
 from contentspider.recrawl.drift import A_FEW, ENOUGH, LESS_SURE, SHARED_BY, Drift
+from contentspider.site.learn.options import LearningOptions
 from contentspider.site.models.model import SiteModel
 from contentspider.site.models.summary import MIN_CHARS, Baseline
 from tests.sites import article, prose
@@ -152,6 +153,50 @@ def test_pages_with_differing_new_sentences_wait_until_place_is_known() -> None:
     assert watch.recurring[1] == 10
 
 
+WRITERS = ("Ada Byron", "Bob Frank", "Cy Doe", "Dee Ember")
+
+
+def bylined(number: int, name: str = "who") -> str:
+    """Return an article whose writer stands in an element with the class *name*. Pages with even
+    numbers state the writer.
+    """
+    writer = WRITERS[number // 2 % len(WRITERS)]
+    stated = f"<meta name=author content='{writer}'>" if number % 2 == 0 else ""
+    byline = f"</h1><div class={name}>{writer}</div>"
+    return article(number).replace("<head>", f"<head>{stated}").replace("</h1>", byline)
+
+
+def test_field_in_another_place_is_found_as_template_change() -> None:
+    model = SiteLearner("e.example").fit(pages([bylined(number) for number in range(60)]))
+    assert model.fields["author"].places
+    watch = Drift(model)
+    for page in pages([bylined(number) for number in range(61, 101)]):
+        assert not watch.add(page)
+    assert watch.unshown == ("", 0)
+    watch = Drift(model)
+    for page in pages([bylined(number, "penned") for number in range(101, 100 + 2 * SHARED_BY)]):
+        assert not watch.is_found
+        # A page that states its writer does not depend on the place.
+        assert watch.add(page) is ("author" not in page.metadata.stated)
+    assert watch.is_found and not watch.is_of_content
+    assert f"{SHARED_BY} pages do not show the field author" in watch.evidence()
+
+
+def test_own_field_in_another_place_is_found_as_template_change(tmp_path: Path) -> None:
+    examples = [(f"http://e.example/{number}", WRITERS[number // 2 % 4]) for number in (1, 3)]
+    entries = ", ".join(f'{{url = "{url}", value = "{value}"}}' for url, value in examples)
+    file = tmp_path / "fields.toml"
+    file.write_text(f"[writer]\nexamples = [{entries}]")
+    options = LearningOptions(fields=str(file))
+    bodies = [bylined(number).replace("<meta ", "<b ") for number in range(40)]
+    model = SiteLearner("e.example", options).fit(pages(bodies))
+    assert model.own_fields["writer"].places
+    watch = Drift(model)
+    for page in pages([bylined(number, "penned") for number in range(SHARED_BY)]):
+        assert watch.add(page)
+    assert watch.unshown == ("writer", SHARED_BY) and watch.is_found
+
+
 class Places:
     """A model that has seen a part of each page, which says so itself."""
 
@@ -165,6 +210,9 @@ class Places:
 
     def slot_of(self, path: str) -> str:
         return {"body/p": "usual"}.get(path, path)
+
+    def unstated_fields(self, page: SimpleNamespace) -> dict[str, bool]:
+        return {}
 
     def unseen_slots(self, page: SimpleNamespace) -> list[tuple[str, int]]:
         return page.slots
@@ -321,6 +369,22 @@ def test_notice_added_between_crawls_is_excluded_from_items(site: Site, tmp_path
     assert again.changes() == {}
     assert bodies_of(again.crawl()) == bodies_of(first)
     assert "new model" not in again.said
+
+
+def test_byline_that_moves_between_crawls_is_found_again(site: Site, tmp_path: Path) -> None:
+    again = Recrawls(site, tmp_path)
+    again.articles = {f"/{number}": bylined(number) for number in range(1, 40)}
+    first = again.crawl()
+    again.articles = {
+        path: body.replace("class=who", "class=penned") for path, body in again.articles.items()
+    }
+    items = again.crawl()
+    assert "do not show the field author" in again.said
+    authors = {path: item["author"] for path, item in items.items()}
+    assert authors == {path: item["author"] for path, item in first.items()}
+    assert authors["/3"] == [WRITERS[1]] and authors["/5"] == [WRITERS[2]]
+    again.crawl()
+    assert "do not show" not in again.said
 
 
 def test_template_appearing_late_in_crawl_is_learned_within_it(site: Site, tmp_path: Path) -> None:

@@ -35,10 +35,14 @@ def test_items_with_all_optional_fields_follow_the_schema(
     jsonschema.Draft202012Validator.check_schema(schema)
     page, output = tmp_path / "kiln.html", tmp_path / "items.jsonl"
     page.write_text(KILN)
-    options = ["--passages", "300", "--images", "--summary", "-o", str(output)]
+    fields = tmp_path / "fields.toml"
+    fields.write_text('heads = {css = "h1, h2", many = true}\nfirst = {css = "h1"}')
+    options = ["--passages", "300", "--images", "--summary", "--fields", str(fields)]
+    options += ["-o", str(output)]
     assert main(["extract", str(page), *options]) == 0
     (item,) = read_jsonl(output)
     assert item["passages"] and item["images"] and item["keywords"]
+    assert item["fields"] == {"heads": ["Wood kilns", "Glaze"], "first": "Wood kilns"}
     jsonschema.validate(item, schema)
     assert set(item) <= set(schema["properties"])
 
@@ -51,6 +55,7 @@ def test_items_with_all_optional_fields_follow_the_schema(
         {"url": "http://e.org", "keywords": "clay"},
         {"url": "http://e.org", "images": [{"url": "http://e.org/a.jpg"}]},
         {"url": "http://e.org", "confidence": None},
+        {"url": "http://e.org", "fields": {"sizes": [1, None]}},
     ],
 )
 def test_schema_rejects_fields_of_other_types(wrong: dict[str, Any]) -> None:

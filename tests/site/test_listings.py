@@ -13,6 +13,7 @@ import pytest
 from contentspider import SiteLearner
 from contentspider.page.input.page import Page
 from contentspider.site.judge.prior import Prior
+from contentspider.site.listing_records import listing_records
 from contentspider.site.vote.blocks import gather
 from contentspider.site.vote.objections import OBJECTIONS
 from contentspider.site.vote.votes import vote
@@ -138,3 +139,43 @@ def test_model_keeps_posts_it_was_not_trained_on() -> None:
     for number in range(POSTS // 2, POSTS):
         post = posts[number]
         assert model.extract(pages[number]).text.split("\n") == [post.title, *post.paragraphs]
+
+
+ENTRY = (
+    "<div class=entry><h2><a href=/posts/{0}?from=list>Post {0}</a></h2>"
+    "<time>{0} March 2024</time><img src=/pictures/{0}.jpg width=300 height=200>"
+    "<p>A few words about the post of number {0}.</p><a href=/posts/{0}>Read on</a></div>"
+)
+MENU = "<title>Archive | Harbour</title><nav><a href=/>Home</a> <a href=/a>Archive</a></nav>"
+
+
+def test_entries_of_listing_are_records() -> None:
+    listing = MENU + "<h1>Archive</h1>" + "".join(map(ENTRY.format, range(3, 9)))
+    article = f"{MENU}<h1>The ferry</h1>{ENTRY.format(3)}" + "".join(
+        f"<p>{prose(random.Random(number), 60)}</p>" for number in range(5)
+    )
+    pages = [Page.from_html(listing, "https://e.org/archive/"), Page.from_html(article, "/ferry")]
+    archive, ferry = (SiteLearner().fit(pages).extract(page) for page in pages)
+    assert archive.page_type == "listing"
+    assert [record["title"] for record in archive.records] == [f"Post {n}" for n in range(3, 9)]
+    assert archive.records[1] == {
+        "title": "Post 4",
+        "url": "https://e.org/posts/4?from=list",
+        "published_at": "2024-03-04",
+        "image": "https://e.org/pictures/4.jpg",
+        "text": "Post 4\n4 March 2024\nA few words about the post of number 4.\nRead on",
+    }
+    assert ferry.records == []
+
+
+def test_records_of_entries_without_link_or_day_have_empty_values() -> None:
+    entries = [ENTRY.format(number) for number in range(3, 9)]
+    entries += ["<div class=entry><h2>Soon</h2><p>No page yet, come back tomorrow.</p></div>"]
+    page = Page.from_html(MENU + "".join(entries), "https://e.org/archive/")
+    assert listing_records(page)[-1] == {
+        "title": "Soon",
+        "url": "",
+        "published_at": "",
+        "image": "",
+        "text": "Soon\nNo page yet, come back tomorrow.",
+    }

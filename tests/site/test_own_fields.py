@@ -8,7 +8,7 @@ import pytest
 
 from contentspider.ground.errors import FieldsError
 from contentspider.page.input.fields_file import FieldsFile
-from contentspider.page.input.own_values import typed
+from contentspider.page.input.own_values import MAX_LIST, typed
 from contentspider.page.input.page import Page
 from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.learn.options import LearningOptions
@@ -99,6 +99,41 @@ def test_selectors_find_values(field: str, value: object) -> None:
     assert read(f"[it]\n{field}") == {"it": value}
 
 
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ('css = "li"', ["No 2", "No 1", "none"]),
+        ('css = "li"\ntype = "number"', [2.0, 1.0]),
+        ('css = "p"', ["only"]),
+        ('css = "h6"', None),
+        ('meta = "Tag"', ["a", "b"]),
+        ('json = "Product.color"', ["red", "blue"]),
+    ],
+)
+def test_field_with_many_values_has_each_once_in_the_order_of_the_page(
+    field: str, value: object
+) -> None:
+    body = (
+        '<script type="application/ld+json">{"@type": "Product", "color": ["red", "blue", "red"]}'
+        "</script><meta name=tag content=a><meta name=tag content=b><p>only</p>"
+        "<ul><li>No 2</li><li>No  1</li><li>none</li><li>No 2</li></ul>"
+    )
+    file = FieldsFile.parse(f"[it]\nmany = true\n{field}")
+    page = Page.from_html(body, fields_file=file)
+    assert page.own is not None
+    assert page.own.values.get("it") == value
+    assert Page.load(page.dump()).own == page.own
+
+
+def test_list_of_values_is_limited() -> None:
+    file = FieldsFile.parse('it = {css = "b", many = true}')
+    own = Page.from_html("".join(f"<b>{n}</b>" for n in range(MAX_LIST + 9)), fields_file=file).own
+    assert own is not None
+    values = own.values["it"]
+    assert isinstance(values, list)
+    assert len(values) == MAX_LIST
+
+
 def test_page_without_value_of_the_type_lacks_the_field() -> None:
     assert read('[a]\ncss = "h6"\n[b]\ncss = "dt"\ntype = "number"\n[c]\ncss = "h1"') == {
         "c": "Lamp 3"
@@ -132,8 +167,11 @@ def test_values_are_stored_with_the_page() -> None:
         '[price]\ncss = "p"\ntype = "money"',
         '[price]\ncss = "p"\nregex = "p"',
         '[price]\ncss = "p"\nlearn = 1',
+        '[price]\ncss = "p"\nmany = "yes"',
+        '[price]\ncss = "p"\nmany = true\nlearn = true',
+        by_examples("price", "text", {1: "1", 2: "2"}) + "many = true",
         by_examples("price", "text", {1: "1", 2: "2"}) + "learn = true",
-        'preset = "recipe"',
+        'preset = "book"',
         '["my price"]\ncss = "p"',
         '[price]\nexamples = [{url = "https://e.org/1", value = "1"}]',
         '[price]\nexamples = [{url = "https://e.org/1", value = "1"}, {url = "https://e.org/2"}]',

@@ -157,6 +157,16 @@ VIDEO = {"@type": "VideoObject", "name": "Watch: ferry drone footage"}
             "[Update] Ferry back",
         ),
         (
+            "a quotation at the end",
+            "<title>Ferry: «We come back» | Port</title><h2>News</h2>",
+            "Ferry: «We come back» | Port",
+        ),
+        (
+            "the first words of the heading are in another element",
+            "<title>On board: the ferry | Port</title><div>On board</div><h1>: the ferry</h1>",
+            "On board: the ferry | Port",
+        ),
+        (
             "an h1 a section, one of which mentions the title",
             "<title>Ferry</title><h1>1. What the ferry can carry today</h1><h1>2. Fares</h1>",
             "Ferry",

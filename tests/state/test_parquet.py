@@ -55,7 +55,9 @@ def test_item_fields_have_same_types_in_every_parquet_file(tmp_path: Path) -> No
         }
     assert empty.field("headings").type == pyarrow.list_(pyarrow.string())
     assert empty.field("confidence").type == pyarrow.float64()
-    assert written([full], tmp_path).to_pylist() == [full | {"images": "[]", "fields": "{}"}]
+    assert written([full], tmp_path).to_pylist() == [
+        full | {"images": "[]", "records": "[]", "fields": "{}"}
+    ]
 
 
 def test_custom_fields_get_type_of_their_values(tmp_path: Path) -> None:

@@ -111,6 +111,10 @@ class CrawlOptions:
     summary: bool = option(
         False, "Add a summary of the content to items (docs/items.md).", flags="--summary",
     )
+    records: bool = option(
+        False, "Add the entries of listings to their items: title, address, day, picture and text"
+        " of each (docs/items.md).", flags="--records", group=PAGES,
+    )
     fields: str = option(
         "", "File of fields of your own, by selectors or by examples (fields.toml, docs/items.md).",
         flags="--fields", metavar="FILE", group=PAGES, in_sites=True,
@@ -321,7 +325,7 @@ class CrawlOptions:
         """The optional fields that items have."""
         from contentspider.site.models.record import OptionalFields
 
-        return OptionalFields(self.passages, self.images, self.summary)
+        return OptionalFields(self.passages, self.images, self.summary, self.records)
 
     @property
     def fields_file(self) -> FieldsFile:

@@ -52,6 +52,8 @@ logger = logging.getLogger(__name__)
 
 # Learning takes 2 to 3 seconds. After this time the site's items pass unfiltered.
 LEARN_SECS = 300.0
+# Two models of one site whose scores differ by less than this are equally good.
+SAME_SCORE = 0.02
 # From this many pages on, a site is learned early; the model is used if its F1 is high enough.
 FIRST_TRY = 500
 KNOWN_F1 = 0.95
@@ -225,6 +227,7 @@ class CrawlModels:
         """Return a new model of a site whose template changed; None if it is not better."""
         if state.watch is None or not state.is_drifted:
             return None
+        is_of_content = state.watch.is_of_content
         self._stats.inc_value("contentspider/sites/drifted")
         logger.warning(
             f"{state.key}: its template has changed, or has a part that the model does not know:"
@@ -235,10 +238,12 @@ class CrawlModels:
         except Exception as error:  # noqa: BLE001 - after any error the present model is used
             logger.error("%s: learning failed, the old model stays: %s", state.key, error)
             return None
-        previous = learned.previous_score
-        is_better = previous is None or learned.score > previous
         if state.model is not None:
             learned.model.keep_own_fields(state.model)
+        previous = learned.previous_score
+        # A model that only finds the fields again hardly differs in its content.
+        tolerance = 0.0 if is_of_content else SAME_SCORE
+        is_better = previous is None or learned.score > previous - tolerance
         outcome = "used" if is_better else "discarded, because it is not better than the old one"
         previous_text = "unknown" if previous is None else f"{previous:.2f}"
         logger.warning(

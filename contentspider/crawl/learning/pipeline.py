@@ -40,7 +40,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 ITEM_FIELDS = {field.name for field in fields(ContentItem)}
-EXTRAS = ("passages", "images", "summary")  # fields that are empty unless an option fills them
+# Fields that are empty unless an option fills them.
+EXTRAS = ("passages", "images", "summary", "records")
 MAX_EMPTY_SLOTS = 50  # slots that get a stat of their own
 # Pages of an unknown template have a lower confidence: blocks in unknown slots count half at most.
 LOW_CONFIDENCE = 0.5

@@ -223,13 +223,13 @@ def _came_with_request(item: object, response: Response) -> bool:
 
 
 def _make_safe(response: TextResponse) -> TextResponse:
-    """Return a response whose encoding browsers know, and whose markup is limited."""
+    """Return a response in its true encoding, if that is another, and with limited markup."""
     body = response.body
     content_type = header(response, "Content-Type")
     encoding = declared_encoding(body, content_type)
     if encoding != named_encoding(body, content_type):
         encoding = page_encoding(body, content_type)
-        logger.debug("%s is read as %s: browsers do not know its encoding", response, encoding)
+        logger.debug("%s is read as %s, not in the encoding that it declares", response, encoding)
         response = response.replace(encoding=encoding)
     if isinstance(response, HtmlResponse):
         if encoding in NOT_ASCII:

@@ -28,7 +28,7 @@ from contentspider.recrawl.changes import (
     MOVED,
     UNCHANGED,
 )
-from contentspider.recrawl.difference import text_hash
+from contentspider.recrawl.difference import layout_hash, text_hash
 from contentspider.recrawl.judge import judge
 from contentspider.recrawl.soft_404 import is_error_page, is_gone, is_like, is_login, texts_of
 from contentspider.site.models.record import UNFILTERED, is_site_item, page_id
@@ -128,9 +128,10 @@ class Revisits:
         whole_hash = text_hash(page)
         facts = self._comparison.facts(base, fields, page, whole_hash, state)
         facts = replace(facts, is_moved=bool(move_reason))
-        visit = self._new_visit(fields, facts, whole_hash, base, move_reason)
+        hashes = whole_hash, layout_hash(page)
+        visit = self._new_visit(fields, facts, hashes, base, move_reason)
         change = judge(facts, self._knowledge.of(visit.site))
-        is_page_stored = not move_reason and _is_stored(base, page, whole_hash, is_unsent)
+        is_page_stored = not move_reason and _is_stored(base, page, visit, is_unsent)
         if _has_changed(facts, change) and self._visits.answer_of(row).is_check:
             self._distrust(visit.site, visit.url)
         content = _new_content(facts, fields)
@@ -154,11 +155,14 @@ class Revisits:
         self,
         fields: Mapping[str, Any],
         facts: Facts,
-        whole_hash: str,
+        hashes: tuple[str, str],
         base: PageRecord | None,
         move_reason: str,
     ) -> Visit:
-        """Return the visit of a page whose known version is *base*."""
+        """Return the visit of a page whose known version is *base*. *hashes* are the hashes of its
+        text and of its layout.
+        """
+        whole_hash, whole_layout = hashes
         # A page that was gone keeps its first date when it comes back.
         first_visited = base or self._history.page(fields["id"])
         return Visit(
@@ -174,6 +178,7 @@ class Revisits:
             previous_hash=base.content_hash if base else "",
             previous_id=base.id if base and move_reason else "",
             reason=move_reason,
+            layout_hash=whole_layout,
         )
 
     def _moved_from(self, page: Page, row: int | None) -> tuple[PageRecord | None, str]:
@@ -500,14 +505,17 @@ class Revisits:
         self.lastmods.write(takeover)
 
 
-def _is_stored(base: PageRecord | None, page: Page, whole_hash: str, is_unsent: bool) -> bool:
+def _is_stored(base: PageRecord | None, page: Page, visit: Visit, is_unsent: bool) -> bool:
     """Tell whether the history has a page as it is now, so that it need not be written again.
 
-    Directives of the site's owner may have changed which text is left out, and selectors may find
-    other values in attributes. The hash of the text shows neither, so pages with directives or
-    selectors are written again if they were sent.
+    The template may have changed around the same text. Directives of the site's owner may have
+    changed which text is left out, and selectors may find other values in attributes. The hashes of
+    text and layout do not show these two, so pages with directives or selectors are written again
+    if they were sent.
     """
-    if base is None or base.text_hash != whole_hash:
+    if base is None:
+        return False
+    if (base.text_hash, base.layout_hash) != (visit.text_hash, visit.layout_hash):
         return False
     if is_unsent and base.id == page_id(page.url):
         return True

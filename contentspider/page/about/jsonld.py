@@ -36,6 +36,8 @@ STRING = r'("(?:[^"\\]|\\(?:.|\Z))*(?:"|\Z))'
 CDATA = r"|(?://[ \t]*)?(?:<!\[CDATA\[|\]\]>)|<!--|-->"
 COMMENTS = re.compile(STRING + CDATA + r"|/\*(?:.*?\*/|.*)|//[^\n]*", re.DOTALL)
 COMMAS = re.compile(STRING + r"|,(?=\s*[\]}])", re.DOTALL)
+# An escape that JSON has, in the first group, or another one: "don\'t".
+ESCAPES = re.compile(r'(\\["\\/bfnrtu])|\\')
 # The characters that may precede an object or a list.
 START = re.compile(r"([\s;,]*)(?=[{\[])")
 DECODER = json.JSONDecoder(strict=False)
@@ -57,11 +59,11 @@ def read_json_ld(text: str) -> list[dict[str, object]]:
 
 def _parse_leniently(text: str) -> list[object]:
     """Return the objects in a script that is almost JSON: it may have several objects, CDATA marks,
-    comments, trailing commas and semicolons. Parsing stops at any other error.
+    comments, trailing commas, semicolons and unknown escapes. Parsing stops at any other error.
 
     Libraries for damaged JSON guess (json-repair), or read beyond the end (chompjs 1.4).
     """
-    json_text = COMMAS.sub(r"\1", COMMENTS.sub(r"\1", text))
+    json_text = COMMAS.sub(r"\1", COMMENTS.sub(r"\1", ESCAPES.sub(r"\1", text)))
     values: list[object] = []
     with suppress(ValueError, RecursionError):
         start = START.match(json_text)
@@ -132,7 +134,7 @@ def main_entity(
     for entry in entries[:MAX_VALUES]:
         if rank := _rank(entry):
             candidates[rank].append(entry)
-            if rank not in matching and _has_title(entry, title_keys):
+            if rank not in matching and has_title(entry, title_keys):
                 matching[rank] = entry
     page = matching.get(PAGE)
     if page is None and candidates[PAGE]:
@@ -143,7 +145,7 @@ def main_entity(
     return about or page, page
 
 
-def _has_title(entry: Mapping[str, object], title_keys: Sequence[str]) -> bool:
+def has_title(entry: Mapping[str, object], title_keys: Sequence[str]) -> bool:
     """Tell whether an object's headline or name is part of a title, or contains a title."""
     names = strings_of(entry.get("headline") or entry.get("name"))
     key = title_key(names[0]) if names else ""

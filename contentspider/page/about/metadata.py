@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from contentspider.ground.addresses import MAX_ADDRESS_CHARS
+from contentspider.ground.addresses import MAX_ADDRESS_CHARS, split_address
 from contentspider.page.about.authors import author_names
 from contentspider.page.about.breadcrumbs import read_section
 from contentspider.page.about.dates import parse_date
@@ -28,7 +28,7 @@ from contentspider.page.words.phrases import read_data
 from contentspider.page.words.tidy import tidy, unique
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Container, Iterable, Mapping, Sequence
 
 MAX_NAME_CHARS = 200
 MAX_TITLE_CHARS = 500
@@ -141,7 +141,8 @@ def read_metadata(statements: Statements) -> Metadata:
     main_entries = [entry for entry in (about, page) if entry]
     site_name = _site_name(meta_texts, entries, linked)
     dates = _dates(main_entries, meta_texts, marks)
-    authors = _authors(about, meta_texts, linked, site_name, marks)
+    site_keys = _site_keys(site_name, main_entries, linked, statements.canonical)
+    authors = _authors(about, meta_texts, linked, site_keys, marks)
     headlines = strings_at([about] if about else [], "headline", "name")
     titles = (*headlines, *meta.get("og:title", ()), *meta.get("twitter:title", ()))
     return Metadata(
@@ -203,14 +204,13 @@ def _authors(
     about: Mapping[str, object] | None,
     meta_texts: Mapping[str, list[str]],
     linked: Mapping[str, Mapping[str, object]],
-    site_name: str,
+    site_keys: Container[str],
     marks: Sequence[Mark],
 ) -> _Authors:
     """Return the authors of a page: the stated ones, or, if only the site is stated, the marked."""
-    names = _stated_author(about, meta_texts, linked, site_name)
+    names = _stated_author(about, meta_texts, linked, site_keys)
     marked = author_names(_marked_authors(marks)[:MAX_VALUES])
-    site_key = title_key(site_name)
-    if all(title_key(name) == site_key for name in names):
+    if all(title_key(name) in site_keys for name in names):
         return _Authors(marked or names, marked, ())
     return _Authors(names, marked, ("author",))
 
@@ -267,7 +267,7 @@ def _stated_author(
     about: Mapping[str, object] | None,
     meta_texts: Mapping[str, list[str]],
     linked: Mapping[str, Mapping[str, object]],
-    site_name: str,
+    site_keys: Container[str],
 ) -> tuple[str, ...]:
     """Return the stated authors from the most trusted source that names anybody but the site.
     Return the site's name if all sources name only the site, and nothing if no source has a name.
@@ -277,11 +277,10 @@ def _stated_author(
     json_names: list[str] = []
     for person in people[:MAX_VALUES]:
         json_names += strings_of(follow(person, linked))
-    site_key = title_key(site_name)
     site_names: tuple[str, ...] = ()
     for texts in (json_names, meta_texts.get("author", [])):
         names = author_names(texts[:MAX_VALUES])
-        if any(title_key(name) != site_key for name in names):
+        if any(title_key(name) not in site_keys for name in names):
             return names
         site_names = site_names or names
     return site_names
@@ -359,3 +358,22 @@ def _site_name(
     names = (text for publisher in publishers for text in strings_of(publisher)[:1])
     texts = (*meta_texts.get("site", ()), *strings_at(sites, "name"), *names)
     return _first(texts, MAX_NAME_CHARS)
+
+
+def _site_keys(
+    site_name: str,
+    main_entries: Sequence[Mapping[str, object]],
+    linked: Mapping[str, Mapping[str, object]],
+    address: str,
+) -> set[str]:
+    """Return the keys (`title_key`) of names that are the site and no author: the site's name, the
+    page's publishers, and the host of its *address* with and without the top-level domain. A person
+    who publishes is an author.
+    """
+    host = (split_address(address).hostname or "").removeprefix("www.")
+    names = [site_name, host, host.rpartition(".")[0]]
+    for entry in main_entries:
+        publisher = follow(entry.get("publisher"), linked)
+        if not (isinstance(publisher, dict) and "Person" in kinds(publisher)):
+            names += strings_of(publisher)[:MAX_VALUES]
+    return set(map(title_key, names)) - {""}

@@ -30,6 +30,10 @@ ENCODINGS = frozenset(
 # before it is searched for markup.
 NOT_ASCII = frozenset(["iso2022_jp", "utf-16-be", "utf-16-le", "utf-32-be", "utf-32-le"])
 
+NO_ASCII = bytes(range(128, 256))
+# A few characters in another encoding can be valid UTF-8 by chance. More bytes hardly are.
+MIN_UTF8_BYTES = 40
+
 # The name of an attribute that marks the places where `limit_markup` would cut a page.
 PROBE = "contentspider-cut"
 
@@ -97,7 +101,8 @@ def declared_encoding(body: bytes, content_type: str | None) -> str | None:
     """Return the encoding that a page declares, by its Python name.
 
     The byte order mark counts first, then *content_type*, then the markup. Return None if the page
-    declares no encoding, or one that browsers do not support.
+    declares no encoding, or one that browsers do not support. If the markup declares another
+    encoding than UTF-8 but the body is UTF-8, the page was converted to UTF-8 when it was saved.
     """
     if name := read_bom(body)[0]:
         return name
@@ -106,7 +111,15 @@ def declared_encoding(body: bytes, content_type: str | None) -> str | None:
         return "utf-16-le" if name == "utf-16" else name
     name = html_body_declared_encoding(body)
     # If the declaration in the markup could be read as ASCII, the page is not in UTF-16.
-    return name if name in ENCODINGS and not name.startswith("utf-16") else None
+    if name not in ENCODINGS or name.startswith("utf-16"):
+        return None
+    return "utf-8" if name != "utf-8" and _is_surely_utf8(body) else name
+
+
+def _is_surely_utf8(body: bytes) -> bool:
+    """Tell whether *body* is UTF-8 with so many characters beyond ASCII that this is no chance."""
+    is_long = len(body) - len(body.translate(None, NO_ASCII)) >= MIN_UTF8_BYTES
+    return is_long and _guess_encoding(body) == "utf-8"
 
 
 def page_encoding(body: bytes, content_type: str | None) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lxml import etree
 
+from contentspider.page.about.authors import MAX_AUTHORS, author_names
 from contentspider.page.about.dates import parse_date
 from contentspider.page.about.metadata import MAX_TITLE_CHARS
 from contentspider.page.tree.text import clean_text
@@ -52,7 +53,7 @@ class Rule(NamedTuple):
     """One table of an overrides file: corrections for the addresses that match *pattern*.
 
     *pattern* is empty for all addresses. *keep* and *drop* select the blocks to keep and to drop,
-    *title* and *date* the elements with the page's title and date.
+    *title*, *date* and *author* the elements with the page's title, date and authors.
     """
 
     pattern: str
@@ -61,6 +62,7 @@ class Rule(NamedTuple):
     drop: tuple[Selector, ...]
     title: Selector | None
     date: Selector | None
+    author: Selector | None
 
     def holds_for(self, address: str) -> bool:
         """Tell whether the rule applies to the page at *address*."""
@@ -74,14 +76,15 @@ class Corrections:
     """The corrections that apply to one page.
 
     *keep* and *drop* map selectors to the numbers of the blocks to keep and to drop. A block is
-    listed under its innermost matching element only. *title* and *published_at* (ISO 8601) are
-    empty if no selector finds them.
+    listed under its innermost matching element only. *title*, *published_at* (ISO 8601) and
+    *author* are empty if no selector finds them.
     """
 
     keep: dict[str, list[int]] = field(default_factory=dict)
     drop: dict[str, list[int]] = field(default_factory=dict)
     title: str = ""
     published_at: str = ""
+    author: tuple[str, ...] = ()
 
     @property
     def kept(self) -> list[int]:
@@ -113,6 +116,7 @@ class Corrections:
             {str(name): list(map(int, numbers)) for name, numbers in record["drop"].items()},
             str(record["title"]),
             str(record["published_at"]),
+            tuple(map(str, record["author"])),
         )
         if not all(0 <= number < blocks for number in corrections.kept + corrections.dropped):
             raise ValueError("a correction names a block that the page does not have")
@@ -127,7 +131,7 @@ def correct(
     *page* has the blocks, *containers* the element of each of its containers. An element selects
     all blocks in it; an inline element selects the block whose whole text it contains. The
     innermost matching element around a block decides. If rules both keep and drop that element, it
-    is dropped. Titles and dates of later rules come first.
+    is dropped. Titles, dates and authors of later rules come first.
     """
     matches = _match(root, rules)
     keep: dict[str, list[int]] = {}
@@ -143,7 +147,14 @@ def correct(
                 drop.setdefault(selector_text, []).append(number)
     titles = (_title(root, rule.title) for rule in reversed(rules) if rule.title)
     dates = (_date(root, rule.date) for rule in reversed(rules) if rule.date)
-    return Corrections(keep, drop, next(filter(None, titles), ""), next(filter(None, dates), ""))
+    authors = (_author(root, rule.author) for rule in reversed(rules) if rule.author)
+    return Corrections(
+        keep,
+        drop,
+        next(filter(None, titles), ""),
+        next(filter(None, dates), ""),
+        next(filter(None, authors), ()),
+    )
 
 
 def _match(root: _Element, rules: Sequence[Rule]) -> dict[_Element, dict[str, bool]]:
@@ -233,3 +244,9 @@ def _date(root: _Element, selector: Selector) -> str:
         attribute = next(filter(None, map(element.get, DATE_ATTRIBUTES)), "")
         return parse_date(attribute or tidy(str(_text(element)), MAX_TITLE_CHARS))
     return ""
+
+
+def _author(root: _Element, selector: Selector) -> tuple[str, ...]:
+    """Return the authors that the selected elements name."""
+    elements = selector.elements(root)[:MAX_AUTHORS]
+    return author_names(element.get("content") or str(_text(element)) for element in elements)

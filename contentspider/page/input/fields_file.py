@@ -14,18 +14,16 @@ from typing import TYPE_CHECKING, Any
 
 from contentspider.ground.errors import FieldsError
 from contentspider.page.input.own_values import (
-    ITEMPROP,
-    JSON,
     KINDS,
-    META,
-    NUMBER,
     SELECTORS,
     TEXT,
     OwnValues,
+    Rule,
     check_selector,
     read_values,
     typed,
 )
+from contentspider.page.input.presets import PRESETS
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -43,9 +41,9 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 FIELDS_FILE = "fields.toml"
-EXAMPLES, TYPE, LEARN = "examples", "type", "learn"
-KEYS = (*SELECTORS, EXAMPLES, TYPE, LEARN)
-PRESET, PRODUCT = "preset", "product"
+EXAMPLES, TYPE, LEARN, MANY = "examples", "type", "learn", "many"
+KEYS = (*SELECTORS, EXAMPLES, TYPE, LEARN, MANY)
+PRESET = "preset"
 MIN_EXAMPLES, MAX_EXAMPLES = 2, 20
 MAX_FIELDS = 100
 
@@ -65,7 +63,8 @@ class OwnField:
     *kind* is the type of its values, one of `KINDS`. A field has either *selectors* or *examples*.
     A selector is one of `SELECTORS` and an expression, and the first selector that finds a value
     counts. If *learns*, pages where a selector finds a value are used to learn where the site
-    shows the field, so that it is also read on pages where no selector finds a value.
+    shows the field, so that it is also read on pages where no selector finds a value. If
+    *many*, the value is a list of all values that a selector finds.
     """
 
     name: str
@@ -73,6 +72,7 @@ class OwnField:
     selectors: tuple[tuple[str, str], ...] = ()
     examples: tuple[FieldExample, ...] = ()
     learns: bool = False
+    many: bool = False
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class FieldsFile:
     @classmethod
     def of(cls, tables: Mapping[str, Any], name: str = FIELDS_FILE) -> FieldsFile:
         """Return the fields in the *tables* of the file *name*; raises `FieldsError`."""
-        fields = _preset(name, tables)
+        fields = _preset_fields(name, tables)
         for key, table in tables.items():
             if key != PRESET:
                 fields[key] = _field(f"{name}: [{key}]", key, table)
@@ -181,7 +181,9 @@ class FieldsFile:
                     error,
                 )
 
-        rules = [(each.name, each.kind, each.selectors) for each in self.with_selectors]
+        rules = [
+            Rule(each.name, each.kind, each.selectors, each.many) for each in self.with_selectors
+        ]
         values = read_values(rules, root, statements, warn)
         return OwnValues(self.selectors_digest, values)
 
@@ -203,55 +205,27 @@ def _digest(fields: tuple[OwnField, ...]) -> str:
     return sha256(record.encode("utf-8", "replace")).hexdigest()[:12]
 
 
-def _product_field(
-    name: str, kind: str, paths: str, item: str, metas: str = "", learns: bool = False
-) -> OwnField:
-    """Return a field of products by its *paths* in JSON-LD, its property in microdata (*item*), and
-    the names of its meta elements (*metas*).
+def _preset_fields(name: str, tables: Mapping[str, Any]) -> dict[str, OwnField]:
+    """Return the fields of the presets that a file names, by name. If two presets have a field, the
+    selectors of the first one are used first.
     """
-    return OwnField(
-        name,
-        kind,
-        (
-            *((JSON, f"Product.{path}") for path in paths.split()),
-            (ITEMPROP, item),
-            *((META, meta) for meta in metas.split()),
-        ),
-        learns=learns,
-    )
-
-
-# Currency and availability are not learned: pages state "EUR" and "InStock", but show other words.
-PRODUCT_FIELDS = (
-    _product_field(
-        "price",
-        NUMBER,
-        "offers.price offers.lowPrice offers.priceSpecification.price",
-        "price",
-        "product:price:amount og:price:amount",
-        learns=True,
-    ),
-    _product_field(
-        "currency",
-        TEXT,
-        "offers.priceCurrency offers.priceSpecification.priceCurrency",
-        "priceCurrency",
-        "product:price:currency og:price:currency",
-    ),
-    _product_field("sku", TEXT, "sku", "sku", learns=True),
-    _product_field("brand", TEXT, "brand", "brand", "product:brand", learns=True),
-    _product_field("availability", TEXT, "offers.availability", "availability"),
-    _product_field("rating", NUMBER, "aggregateRating.ratingValue", "ratingValue", learns=True),
-)
-
-
-def _preset(name: str, tables: Mapping[str, Any]) -> dict[str, OwnField]:
-    """Return the fields of the preset that a file names, by name."""
-    if PRESET not in tables:
-        return {}
-    if tables[PRESET] != PRODUCT:
-        raise FieldsError(f"{name}: {PRESET} = {tables[PRESET]!r} is unknown; use {PRODUCT!r}")
-    return {field.name: field for field in PRODUCT_FIELDS}
+    presets = tables.get(PRESET, [])
+    fields: dict[str, OwnField] = {}
+    for preset in presets if isinstance(presets, list) else [presets]:
+        if preset not in PRESETS:
+            raise FieldsError(
+                f"{name}: {PRESET} = {preset!r} is unknown; use {', '.join(PRESETS)}, or a list"
+            )
+        for each in PRESETS[preset]:
+            first = fields.get(each.name)
+            fields[each.name] = OwnField(
+                each.name,
+                each.kind,
+                (*(first.selectors if first else ()), *each.selectors(preset)),
+                learns=each.learns or (first is not None and first.learns),
+                many=each.many,
+            )
+    return fields
 
 
 def _field(where: str, name: str, table: Any) -> OwnField:
@@ -266,12 +240,26 @@ def _field(where: str, name: str, table: Any) -> OwnField:
     kind = table.get(TYPE, TEXT)
     if kind not in KINDS:
         raise FieldsError(f"{where}: type = {kind!r} is unknown; use {', '.join(KINDS)}")
-    way, learns = _way(where, table), table.get(LEARN, False)
-    if not isinstance(learns, bool) or (learns and way == EXAMPLES):
-        raise FieldsError(f"{where}: {LEARN} is true or false, and only for selectors")
+    way = _way(where, table)
+    learns, many = _flag(where, table, way, LEARN), _flag(where, table, way, MANY)
+    if learns and many:
+        raise FieldsError(f"{where}: lists are not learned; leave out {LEARN} or {MANY}")
     if way == EXAMPLES:
         return OwnField(name, kind, examples=_examples(where, kind, table[EXAMPLES]))
-    return OwnField(name, kind, ((way, _selector(where, way, table[way])),), learns=learns)
+    selectors = ((way, _selector(where, way, table[way])),)
+    return OwnField(name, kind, selectors, learns=learns, many=many)
+
+
+def _flag(where: str, table: Mapping[str, Any], way: str, key: str) -> bool:
+    """Return the value of a key that is true or false, and that may be true beside selectors."""
+    value = table.get(key, False)
+    if not isinstance(value, bool):
+        raise FieldsError(f"{where}: {key} is true or false")
+    if value and way == EXAMPLES:
+        raise FieldsError(
+            f"{where}: {key} = true needs a selector ({', '.join(SELECTORS)}) instead of {EXAMPLES}"
+        )
+    return value
 
 
 def _way(where: str, table: Mapping[str, Any]) -> str:

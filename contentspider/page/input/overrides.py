@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 OVERRIDES = "overrides.toml"
 LISTS = ("keep", "drop")
-PLACES = ("title", "date")
+PLACES = ("title", "date", "author")
 PATTERN, RULE = "pattern", "rule"
 RULE_LINE = re.compile(r"\s*\[\[\s*rule\s*\]\]")
 ERROR_LINE = re.compile(r"\s*\(at line (\d+), column \d+\)")
@@ -119,10 +119,10 @@ class _Reader:
         except ContentSpiderError as error:
             raise self.error(str(error), number, PATTERN, pattern) from error
         keep, drop = (self._selectors(table, key, number) for key in LISTS)
-        title, date = (
+        title, date, author = (
             self._selector(table[key], number, key) if key in table else None for key in PLACES
         )
-        return Rule("" if pattern == "*" else pattern, address, keep, drop, title, date)
+        return Rule("" if pattern == "*" else pattern, address, keep, drop, title, date, author)
 
     def _selectors(self, table: dict[str, Any], key: str, number: int) -> tuple[Selector, ...]:
         texts = table.get(key, [])

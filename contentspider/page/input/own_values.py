@@ -6,10 +6,12 @@ import re
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from contentspider.page.about.dates import parse_date
 from contentspider.page.about.jsonld import MAX_VALUES, kinds, main_entity, strings_of
+from contentspider.page.about.things import StatedThings
 from contentspider.page.about.written_dates import find_dates
 from contentspider.page.words.tidy import tidy
 
@@ -21,10 +23,13 @@ if TYPE_CHECKING:
     from contentspider.page.about.metadata import Statements
 
 CSS, XPATH, JSON, META = SELECTORS = ("css", "xpath", "json", "meta")
-# A property of the product in microdata, for the preset of products; files cannot have it.
-ITEMPROP = "itemprop"
+# A fact of the subject of a page, such as "event.start", for the fields of presets.
+THING = "thing"
 TEXT, NUMBER, DATE = KINDS = ("text", "number", "date")
-MAX_CHARS = 2_000  # of a value
+# The value of a field: a text or a number, or a list of them if the field has many values.
+OwnValue = str | float | list[str] | list[float]
+MAX_CHARS = 2_000  # of a text
+MAX_LIST = 100  # texts or numbers of a list
 MAX_MATCHES = 100  # elements of a selector that are read to find one with a value
 PATH = re.compile(r"[\w@:-]+(?:\.[\w@:-]+)*")
 # A number with its separators: "1 299,50", "1'299.50", "-3".
@@ -32,7 +37,6 @@ DIGITS = re.compile(
     r"(?<!\d)(?<!\d[.,])(?:(?<!\w)[-+\u2212])?\d+(?:[.,]\d+|['\u2019\u00a0\u202f ]\d{3}(?!\d))*"
 )
 LAST_DAY = datetime(9000, 1, 1, tzinfo=timezone.utc)  # events have dates in the future
-PRODUCT_TYPE = re.compile(r"schema\.org/Product\Z")
 TERM = re.compile(r"\Ahttps?://schema\.org/(?=\w+\Z)")
 # Errors of selectors: parsel's, lxml's, and those of regular expressions in XPath (`re:test`).
 SELECTOR_ERRORS = (ValueError, TypeError, RuntimeError, OverflowError, re.error)
@@ -46,15 +50,39 @@ class OwnValues:
     """
 
     digest: str
-    values: Mapping[str, str | float] = field(default_factory=dict)
+    values: Mapping[str, OwnValue] = field(default_factory=dict)
 
     @classmethod
     def load(cls, record: Mapping[str, Any]) -> OwnValues:
         """Return the values in a record of `asdict`; raises TypeError for values of other types."""
         values = dict(record["values"])
-        if not all(isinstance(value, (str, float)) for value in values.values()):
-            raise TypeError("an own value is neither text nor number")
+        for value in values.values():
+            entries = value if isinstance(value, list) else [value]
+            if not all(isinstance(entry, (str, float)) for entry in entries):
+                raise TypeError("an own value is neither text nor number")
         return cls(str(record["digest"]), values)
+
+
+class Rule(NamedTuple):
+    """How the field *name* is read on a page.
+
+    *kind* is the type of its values. *selectors* are pairs of one of `SELECTORS` and an expression.
+    The first selector that finds a value counts. With *many* the value is a list of all values that
+    this selector finds.
+    """
+
+    name: str
+    kind: str
+    selectors: Sequence[tuple[str, str]]
+    many: bool = False
+
+
+class Source(NamedTuple):
+    """The parts of a page that selectors read: its tree, its metadata, and its things."""
+
+    root: _Element
+    statements: Statements
+    things: StatedThings
 
 
 def check_selector(way: str, selector: str) -> None:
@@ -74,63 +102,67 @@ def check_selector(way: str, selector: str) -> None:
 
 
 def read_values(
-    rules: Iterable[tuple[str, str, Sequence[tuple[str, str]]]],
+    rules: Iterable[Rule],
     root: _Element,
     statements: Statements,
     on_error: Callable[[str, Exception], None],
-) -> dict[str, str | float]:
-    """Return the values that *rules* find on a page, by the field's name. A rule has the name and
-    the type of a field, and its selectors. The first text that has a value of the type counts.
+) -> dict[str, OwnValue]:
+    """Return the values that *rules* find on a page, by the field's name.
 
     *on_error* is called with the field's name if a selector fails, since some errors do not show
     before a page has the elements that it selects. Then the field has no value.
     """
-    values: dict[str, str | float] = {}
-    for name, kind, selectors in rules:
-        candidates = (
-            typed(text, kind, is_data=way not in (CSS, XPATH))
-            for way, selector in selectors
-            for text in _texts(way, selector, root, statements)
-        )
+    source = Source(root, statements, StatedThings(root, statements))
+    values: dict[str, OwnValue] = {}
+    for rule in rules:
         try:
-            value = next((each for each in candidates if each is not None), None)
+            value = _value(rule, source)
         except SELECTOR_ERRORS as error:
-            on_error(name, error)
+            on_error(rule.name, error)
             continue
         if value is not None:
-            values[name] = value
+            values[rule.name] = value
     return values
 
 
-def _texts(way: str, selector: str, root: _Element, statements: Statements) -> Iterator[str]:
-    """Yield the texts that a selector finds, in document order."""
+def _value(rule: Rule, source: Source) -> OwnValue | None:
+    """Return the value of the first selector that finds one; None if no selector does. A list has
+    its entries in the order of the page, each once.
+    """
+    for way, selector in rule.selectors:
+        texts = _texts(way, selector, source)
+        candidates = (typed(text, rule.kind, is_data=way not in (CSS, XPATH)) for text in texts)
+        values = (value for value in candidates if value is not None)
+        if not rule.many:
+            value = next(values, None)
+            if value is not None:
+                return value
+        elif entries := list(islice(dict.fromkeys(values), MAX_LIST)):
+            return entries  # type: ignore[return-value]
+    return None
+
+
+def _texts(way: str, selector: str, source: Source) -> Iterable[str]:
+    """Return the texts that a selector finds, in document order."""
     if way == META:
-        yield from statements.meta.get(selector.strip().lower(), ())
-    elif way == JSON:
-        yield from _texts_at(selector.split("."), statements)
-    elif way == ITEMPROP:
-        yield from _properties(root, selector)
-    else:
-        import parsel
-
-        page = parsel.Selector(root=root, type="html")
-        matches = page.css(selector) if way == CSS else page.xpath(selector)
-        for match in matches[:MAX_MATCHES]:
-            is_element = hasattr(match.root, "tag")
-            yield str(match.xpath("string()").get() or "") if is_element else str(match.get())
+        return source.statements.meta.get(selector.strip().lower(), ())
+    if way == JSON:
+        return _texts_at(selector.split("."), source.statements)
+    if way == THING:
+        kind, fact = selector.split(".")
+        return source.things.texts(kind, fact)
+    return _selected_texts(way, selector, source.root)
 
 
-def _properties(root: _Element, name: str) -> Iterator[str]:
-    """Yield the values of a property of the only product in a page's microdata."""
-    products = [
-        element
-        for element in root.iterfind(".//*[@itemtype]")
-        if PRODUCT_TYPE.search(element.get("itemtype", ""))
-    ]
-    if len(products) == 1:
-        for element in products[0].iterfind(f".//*[@itemprop='{name}']"):
-            stated = element.get("content") or element.get("href")
-            yield stated or "".join(map(str, element.itertext()))
+def _selected_texts(way: str, selector: str, root: _Element) -> Iterator[str]:
+    """Yield the texts of the elements that a CSS selector or an XPath expression finds."""
+    import parsel
+
+    page = parsel.Selector(root=root, type="html")
+    matches = page.css(selector) if way == CSS else page.xpath(selector)
+    for match in matches[:MAX_MATCHES]:
+        is_element = hasattr(match.root, "tag")
+        yield str(match.xpath("string()").get() or "") if is_element else str(match.get())
 
 
 def _texts_at(path: Sequence[str], statements: Statements) -> Iterator[str]:

@@ -1,9 +1,10 @@
-"""Chooses the dates and the authors of a page among its sources."""
+"""Chooses dates, authors, section and keywords of a page among their sources."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from contentspider.page.about.visible import visible_section
 from contentspider.site.fields.shown import ADDRESS, BESIDE, shown_author, shown_dates
 from contentspider.site.fields.site_fields import AUTHOR, NO_KNOWLEDGE, PUBLISHED
 
@@ -46,13 +47,40 @@ def page_author(
 ) -> tuple[str, ...]:
     """Return the authors of a page, () if unknown.
 
-    The sources are the same as in `page_dates`, without corrections. If none of them has an author,
-    the author in the metadata counts, although the site has shown that it is wrong.
+    The sources are the same as in `page_dates`. If none of them has an author, the author in the
+    metadata counts, although the site has shown that it is wrong.
     """
     metadata = page.metadata
+    if page.corrections and page.corrections.author:
+        return page.corrections.author
     knowledge = site_fields.of(AUTHOR) if site_fields else NO_KNOWLEDGE
     if AUTHOR in metadata.stated and knowledge.trusts_stated:
         return metadata.author
     names = site_fields.author(page) if site_fields and not is_listing else ()
     distrusted = (*knowledge.distrusted, *(NOT_IN_LISTINGS if is_listing else ()))
     return names or shown_author(page, title, distrusted) or metadata.author
+
+
+def page_section(
+    page: Page, title: str, site_fields: SiteFields | None, is_listing: bool
+) -> tuple[str, ...]:
+    """Return the names of the section of a page, the outermost first; () if unknown.
+
+    The first source with a name counts: the page's metadata, a place where the site's pages show
+    their section (not on listings), and the breadcrumbs.
+    """
+    if page.metadata.section:
+        return page.metadata.section
+    learned = site_fields.section(page, title) if site_fields and not is_listing else ()
+    return learned or visible_section(page.content, title, page.base, page.url)
+
+
+def page_keywords(
+    page: Page, title: str, site_fields: SiteFields | None, is_listing: bool
+) -> tuple[str, ...]:
+    """Return the keywords in the metadata of a page. Without any, return the keywords in the places
+    where the site's pages show them, except on listings.
+    """
+    if page.metadata.keywords or site_fields is None or is_listing:
+        return page.metadata.keywords
+    return site_fields.keywords(page, title)

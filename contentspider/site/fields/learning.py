@@ -1,4 +1,4 @@
-"""Learns where the pages of a site show dates and authors, from pages with them in metadata."""
+"""Learns where a site shows dates, authors and lists of names, from pages that state them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from datetime import date, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from contentspider.page.about.authors import name_key
+from contentspider.site.fields.list_learning import learn_lists
 from contentspider.site.fields.places import MAX_CHARS, path_ends
 from contentspider.site.fields.precision import (
     MAX_EXAMPLES,
@@ -121,7 +122,7 @@ def learn_fields(
         if stating:
             examples = [Example(page, field.stated(page)) for page in stating[:MAX_EXAMPLES]]
             learned[name] = _learn(name, examples, slot_of)
-    return learned
+    return learned | learn_lists(pages, slot_of)
 
 
 def _learn(name: str, examples: Sequence[Example], slot_of: Callable[[str], str]) -> FieldKnowledge:

@@ -41,7 +41,9 @@ ENDS = (
     " (",
 )
 # The ways to read a value in a block (see `Place`).
-WAYS = WHOLE, LINK, AFTER, DATE, BESIDE = "whole", "link", "after", "date", "beside"
+VALUE_WAYS = WHOLE, LINK, AFTER, DATE, BESIDE = "whole", "link", "after", "date", "beside"
+LIST_WAYS = LINKS, LINKS_AFTER, TEXTS, PARTS = "links", "links after", "texts", "parts"
+WAYS = (*VALUE_WAYS, *LIST_WAYS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,15 @@ class Place:
     - `DATE`: the value is a date; *mark* is its number among the block's dates of the form *form*.
     - `AFTER`: the value stands after the word *mark*. It is a date of the form *form*, a link, or
       the text up to *end*.
+
+    Lists of names (`contentspider.site.fields.name_lists`) stand in neighbouring blocks:
+
+    - `LINKS`: the names are the texts of links, whose addresses begin with the folder *mark*.
+    - `LINKS_AFTER`: the names are the texts of the links after the word *mark*.
+    - `TEXTS`: the names are the texts of the blocks.
+    - `PARTS`: the names are the parts of the text after the word *mark*, between commas.
+
+    With the *form* "breadcrumbs" the front page and the page itself are left out.
     """
 
     path: str
@@ -79,6 +90,10 @@ class Place:
             DATE: f"date {self.mark} ({self.form}) in ",
             AFTER: f"after {self.mark!r} in " if self.mark else "at the beginning of ",
             BESIDE: f"beside {self.mark!r} in ",
+            LINKS: f"links to {self.mark}/ in " if self.mark else "links in ",
+            LINKS_AFTER: f"links after {self.mark!r} in ",
+            TEXTS: "texts of ",
+            PARTS: f"names after {self.mark!r} in " if self.mark else "names in ",
         }
         return where[self.way] + self.path + (f", up to {self.end!r}" if self.end else "")
 
@@ -128,7 +143,7 @@ def date_places(block: Block) -> Iterator[tuple[Place, str]]:
         if number > MAX_NUMBER:
             return
         yield Place("", DATE, str(number), form=form), date
-        yield Place("", AFTER, _word_before(text, start), form=form), date
+        yield Place("", AFTER, word_before(text, start), form=form), date
 
 
 def name_places(block: Block) -> Iterator[tuple[Place, str]]:
@@ -141,7 +156,7 @@ def name_places(block: Block) -> Iterator[tuple[Place, str]]:
     links = [(start, end) for start, end, mark in block.spans if is_link(mark)]
     for number, (start, end) in enumerate(links[:MAX_NUMBER], 1):
         yield Place("", LINK, str(number)), text[start:end]
-        yield Place("", AFTER, _word_before(text, start), form=LINK), text[start:end]
+        yield Place("", AFTER, word_before(text, start), form=LINK), text[start:end]
     yield from _names_after_words(text)
 
 
@@ -159,7 +174,7 @@ def _names_after_words(text: str) -> Iterator[tuple[Place, str]]:
             yield Place("", AFTER, mark), following
 
 
-def _word_before(text: str, start: int) -> str:
+def word_before(text: str, start: int) -> str:
     """Return the word before a position, with 0 for each number; "" at the beginning."""
     words = text[max(0, start - 2 * MAX_WORD_CHARS) : start].split()
     return DIGITS.sub("0", words[-1][-MAX_WORD_CHARS:]) if words else ""

@@ -1,4 +1,4 @@
-"""The learned knowledge of a site's fields, and its use: reads dates, authors and own fields."""
+"""The learned knowledge of a site's fields, and its use: reads the fields of its pages."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from contentspider.page.about.authors import author_names
+from contentspider.site.fields.name_lists import ListReader, clean_names
 from contentspider.site.fields.own_fields import OwnKnowledge, OwnReader
 from contentspider.site.fields.places import PathEnds, Place, date_places, name_places, path_ends
 from contentspider.site.fields.precision import LearnedPlace
@@ -16,7 +17,12 @@ if TYPE_CHECKING:
     from contentspider.page.input.page import Page
     from contentspider.page.tree.blocks import Block
 
-PUBLISHED, AUTHOR = "published_at", "author"
+PUBLISHED, AUTHOR, SECTION, KEYWORDS = FIELD_NAMES = (
+    "published_at",
+    "author",
+    "section",
+    "keywords",
+)
 READERS: dict[str, Callable[[Block], Iterator[tuple[Place, str]]]] = {
     PUBLISHED: date_places,
     AUTHOR: name_places,
@@ -67,12 +73,16 @@ class SiteFields:
     slot_of: Callable[[str], str]
     own: Mapping[str, OwnKnowledge] = field(default_factory=dict)
     _readers: dict[str, PlaceReader] = field(init=False, default_factory=dict)
+    _list_readers: dict[str, ListReader] = field(init=False, default_factory=dict)
     _own_reader: OwnReader = field(init=False)
 
     def __post_init__(self) -> None:
         for name, knowledge in self.knowledge.items():
             places = [learned.place for learned in knowledge.places]
-            self._readers[name] = PlaceReader(places, READERS[name], self.slot_of)
+            if name in READERS:
+                self._readers[name] = PlaceReader(places, READERS[name], self.slot_of)
+            else:
+                self._list_readers[name] = ListReader(places, self.slot_of)
         self._own_reader = OwnReader(self.own, lambda path: path_ends(self.slot_of(path)))
 
     def of(self, name: str) -> FieldKnowledge:
@@ -88,9 +98,42 @@ class SiteFields:
         text = self._value(AUTHOR, page)
         return author_names([text]) if text else ()
 
+    def section(self, page: Page, title: str) -> tuple[str, ...]:
+        """Return the names of the section that a page shows in a learned place. *title* is the
+        title of the page.
+        """
+        return next(iter(self._lists(SECTION, page, title)), ())
+
+    def keywords(self, page: Page, title: str) -> tuple[str, ...]:
+        """Return the keywords that a page shows in all learned places."""
+        return clean_names(name for names in self._lists(KEYWORDS, page, title) for name in names)
+
     def own_values(self, page: Page) -> dict[str, str | float]:
         """Return the values of own fields that a page shows in learned places."""
         return self._own_reader.values(page) if self.own else {}
+
+    def unstated(self, page: Page) -> dict[str, bool]:
+        """Return the fields, own fields too, that a page does not state as data, and whether it
+        shows each of them in a learned place. Fields without places are left out.
+        """
+        selected = page.own.values if page.own else {}
+        own = [
+            name for name, learned in self.own.items() if learned.places and name not in selected
+        ]
+        values = self.own_values(page) if own else {}
+        shown = {name: name in values for name in own}
+        for name, reader in self._readers.items():
+            if reader.places and name not in page.metadata.stated:
+                shown[name] = bool(self._value(name, page))
+        return shown
+
+    def _lists(self, name: str, page: Page, title: str) -> list[tuple[str, ...]]:
+        """Return the lists of names that a page shows in learned places, in their order."""
+        reader = self._list_readers.get(name)
+        if reader is None or not reader.places:
+            return []
+        values = reader.values(page, title)
+        return [values[place] for place in reader.places if place in values]
 
     def _value(self, name: str, page: Page) -> str:
         reader = self._readers.get(name)

@@ -44,9 +44,10 @@ def learn_stated_fields(
     learned = {}
     for field in fields:
         stating = [
-            (page, page.own.values[field.name])
+            (page, value)
             for page in pages
-            if page.own is not None and field.name in page.own.values
+            if page.own is not None
+            and isinstance(value := page.own.values.get(field.name), (str, float))
         ]
         if stating:
             learned[field.name] = _learn(field.kind, stating[:MAX_EXAMPLES], ends_of)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from bisect import insort
+from dataclasses import replace
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -21,7 +22,7 @@ from contentspider.site.judge.rows import text_key
 from contentspider.site.learn.language import is_english_wrong
 from contentspider.site.learn.options import LearningOptions, OptionError
 from contentspider.site.models.model import ENOUGH_PAGES, SiteModel
-from contentspider.site.models.summary import Baseline, SlotSummary
+from contentspider.site.models.summary import Baseline, SlotSummary, shown_shares
 from contentspider.site.own.assessment import assess
 from contentspider.site.own.matching import path_key, stated_texts, texts_by_page
 from contentspider.site.own.vote import OwnVote
@@ -144,6 +145,9 @@ class SiteLearner:
         labels = self.label(sample, site, own_texts)
         model = self._train(sample, site, labels)
         model.use_own_fields(examples.learn(sample, self.site, model.slot_of), examples.digest)
+        if model.baseline is not None:
+            shown = shown_shares(sample, model.slot_of, model.unstated_fields)
+            model.baseline = replace(model.baseline, shown=shown)
         if labels.prior:
             model.judge = self.judge
         starts = np.searchsorted(site.pages, np.arange(1, len(sample)))

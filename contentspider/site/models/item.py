@@ -38,6 +38,16 @@ class ImageFields(TypedDict):
     confidence: float
 
 
+class RecordFields(TypedDict):
+    """An entry of a listing; docs/items.md describes the fields."""
+
+    title: str
+    url: str
+    published_at: str
+    image: str
+    text: str
+
+
 @dataclass
 class ItemFields:
     """The content of a page. docs/items.md describes the fields."""
@@ -61,9 +71,10 @@ class ItemFields:
     author: list[str] = field(default_factory=list)
     image: str = ""
     images: list[ImageFields] = field(default_factory=list)
+    records: list[RecordFields] = field(default_factory=list)
     section: list[str] = field(default_factory=list)
     keywords: list[str] = field(default_factory=list)
-    fields: dict[str, str | float] = field(default_factory=dict)
+    fields: dict[str, str | float | list[str] | list[float]] = field(default_factory=dict)
     page_type: str = ""
     content_hash: str = ""
     confidence: float = 0.0
@@ -114,4 +125,7 @@ def _schema(hint: Any) -> dict[str, Any]:
         return {"type": "array", "items": _schema(*get_args(hint))}
     if get_origin(hint) is dict:
         return {"type": "object", "additionalProperties": _schema(get_args(hint)[1])}
-    return {"type": [JSON_TYPES[alternative] for alternative in get_args(hint)]}
+    alternatives = get_args(hint)
+    if all(alternative in JSON_TYPES for alternative in alternatives):
+        return {"type": [JSON_TYPES[alternative] for alternative in alternatives]}
+    return {"anyOf": [_schema(alternative) for alternative in alternatives]}

@@ -13,7 +13,7 @@ import numpy as np
 from contentspider.ground.errors import DAMAGE, StateError
 from contentspider.page.tree.text import SENTENCE_CHARS
 from contentspider.site.fields.own_fields import OwnKnowledge
-from contentspider.site.fields.site_fields import READERS, FieldKnowledge, SiteFields
+from contentspider.site.fields.site_fields import FIELD_NAMES, FieldKnowledge, SiteFields
 from contentspider.site.footnotes import with_footnotes
 from contentspider.site.judge.classifier import CLASSIFIERS
 from contentspider.site.judge.expected_f1 import mean_of_odds
@@ -150,6 +150,10 @@ class SiteModel:
         self.own_fields, self.examples_digest = knowledge, digest
         self._site_fields = SiteFields(self.fields, self._table.slot, knowledge)
         self._version = ""
+
+    def unstated_fields(self, page: Page) -> dict[str, bool]:
+        """Return the fields that a page does not state, and whether it shows each of them."""
+        return self._site_fields.unstated(page)
 
     def keep_own_fields(self, earlier: SiteModel) -> None:
         """Take over own fields from an *earlier* model of the same examples. Only fields without a
@@ -362,7 +366,7 @@ class SiteModel:
                 fields={
                     name: FieldKnowledge.parse(each)
                     for name, each in record.get("fields", {}).items()
-                    if name in READERS
+                    if name in FIELD_NAMES
                 },
                 own_fields={
                     name: OwnKnowledge.parse(each) for name, each in own.get("known", {}).items()

@@ -22,7 +22,6 @@ from contentspider.ground.addresses import (
 )
 from contentspider.ground.times import now
 from contentspider.page.about.hints import MAX_HINT_CHARS
-from contentspider.page.about.visible import visible_section
 from contentspider.page.tree.resolver import Resolver
 from contentspider.page.tree.tags import PREFORMATTED_TAGS
 from contentspider.page.words.language import SAMPLE_CHARS, detect_language, script_language
@@ -34,13 +33,15 @@ from contentspider.page.write.passages import to_passages
 from contentspider.page.write.places import heading_levels
 from contentspider.page.write.structure import parts
 from contentspider.page.write.summary import summarise
-from contentspider.site.fields.choice import page_author, page_dates
+from contentspider.site.fields.choice import page_author, page_dates, page_keywords, page_section
 from contentspider.site.images import page_images
+from contentspider.site.listing_records import listing_records
 from contentspider.site.title import page_title
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
+    from contentspider.page.input.own_values import OwnValue
     from contentspider.page.input.page import Page
     from contentspider.page.tree.blocks import Block
     from contentspider.site.arrays import Bools, Floats
@@ -57,8 +58,8 @@ MAX_HEADING_CHARS = 300
 
 FIELDS = (
     "id url site title description summary language content content_markdown content_html passages"
-    " headings canonical published_at modified_at author image images section keywords fields"
-    " page_type content_hash confidence model_version crawled_at"
+    " headings canonical published_at modified_at author image images records section keywords"
+    " fields page_type content_hash confidence model_version crawled_at"
 ).split()
 # The fields of an item that hold its content, and the fields that differ from run to run.
 CONTENT_FIELDS = frozenset(
@@ -89,16 +90,19 @@ def is_site_item(url: str) -> bool:
 class OptionalFields(NamedTuple):
     """The item fields that are empty unless they are requested.
 
-    *passages* is the maximum length of a passage in characters (0: no passages). *images* and
-    *summary* tell whether the item has these fields.
+    *passages* is the maximum length of a passage in characters (0: no passages). *images*,
+    *summary* and *records* tell whether the item has these fields.
     """
 
     passages: int = 0
     images: bool = False
     summary: bool = False
+    records: bool = False
 
 
 NO_OPTIONAL_FIELDS = OptionalFields()
+# The optional fields that an `Extraction` has as properties, and the types of their empty values.
+OPTIONAL_FIELDS: Mapping[str, type] = {"images": list, "summary": str, "records": list}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -145,6 +149,17 @@ class Extraction:
     def images(self) -> list[dict[str, Any]]:
         """Return the pictures of the content (`page_images`)."""
         return page_images(self.page, self.kept, self.probabilities, self.pictures)
+
+    @property
+    def summary(self) -> str:
+        """Return the summary of the page, which does not depend on other pages of the crawl."""
+        hints = self.page.hints
+        return summarise(self.blocks, (*hints.titles[:1], *hints.descriptions[:1]))
+
+    @property
+    def records(self) -> list[dict[str, str]]:
+        """Return the records of a listing (`listing_records`); other pages have none."""
+        return listing_records(self.page) if self.page_type == "listing" else []
 
     @property
     def title(self) -> str:
@@ -316,7 +331,7 @@ def page_fields(
     return {name: fields[name] for name in FIELDS if name in fields}
 
 
-def own_values(page: Page, extraction: Extraction | None) -> dict[str, str | float]:
+def own_values(page: Page, extraction: Extraction | None) -> dict[str, OwnValue]:
     """Return the values of the user's own fields by name. The values that selectors find on a page
     come first, then the values in learned places. Listings are read by selectors alone.
     """
@@ -333,18 +348,18 @@ def _extraction_fields(
     optional_fields: OptionalFields,
     requested: Collection[str],
 ) -> dict[str, object]:
-    """Return the *requested* fields that come from an extraction. Without one, images and summary
-    are empty.
+    """Return the *requested* fields that come from an extraction. Without one, images, summary and
+    records are empty.
     """
     fields: dict[str, object] = {}
     if "language" in requested:
         fields["language"] = extraction.language if extraction else page_language(page, blocks)
     if "fields" in requested:
         fields["fields"] = own_values(page, extraction)
-    if "images" in requested:
-        fields["images"] = extraction.images if extraction and optional_fields.images else []
-    if "summary" in requested:
-        fields["summary"] = _summary(extraction) if extraction and optional_fields.summary else ""
+    for name, empty in OPTIONAL_FIELDS.items():
+        if name in requested:
+            is_filled = extraction and getattr(optional_fields, name)
+            fields[name] = getattr(extraction, name) if is_filled else empty()
     return fields
 
 
@@ -370,27 +385,22 @@ def _basic_fields(
     }
 
 
-def _summary(extraction: Extraction) -> str:
-    """Return the summary of a page, which does not depend on other pages of the crawl."""
-    hints = extraction.page.hints
-    return summarise(extraction.blocks, (*hints.titles[:1], *hints.descriptions[:1]))
-
-
 def _metadata_fields(
     page: Page,
     blocks: Sequence[Block],
     fields: Mapping[str, object],
     site_fields: SiteFields | None,
 ) -> dict[str, object]:
-    """Return the metadata that a page states, or else shows. *site_fields* reads dates and authors
-    in learned places.
+    """Return the metadata that a page states, or else shows. *site_fields* reads dates, authors,
+    sections and keywords in learned places.
     """
     metadata = page.metadata
     title = page_title(page)
     is_listing = fields["page_type"] == "listing"
     published, modified = page_dates(page, title, site_fields, is_listing)
     author = page_author(page, title, site_fields, is_listing)
-    section = metadata.section or visible_section(page.content, title, page.base, page.url)
+    section = page_section(page, title, site_fields, is_listing)
+    keywords = page_keywords(page, title, site_fields, is_listing)
     image = absolute_url(page, metadata.image)
     if not image and fields["model_version"] != UNFILTERED:
         image = _first_picture(page, blocks)
@@ -401,7 +411,7 @@ def _metadata_fields(
         "author": list(author),
         "section": list(section),
         "image": image,
-        "keywords": list(metadata.keywords),
+        "keywords": list(keywords),
     }
 
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 # Pages with less prose, in characters, are ignored.
 MIN_CHARS = 100
+# The share of pages that show a field is computed from at least this many pages.
+MIN_SHOWN = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +83,13 @@ class Baseline:
 
     *confidence* is the median of the pages' confidence. *empty* has the share of empty pages
     (`is_empty`) by the pages' main slot, if it is not 0. Pages with less than `MIN_CHARS`
-    characters of prose are ignored.
+    characters of prose are ignored. *shown* has, by field and main slot, the share of pages that
+    show the field in a learned place (`shown_shares`).
     """
 
     confidence: float
     empty: Mapping[str, float] = field(default_factory=dict)
+    shown: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -112,8 +116,34 @@ class Baseline:
 
         For a damaged record it raises the errors of `SlotSummary.parse`, or AttributeError.
         """
-        empty = {str(slot): float(share) for slot, share in record["empty"].items()}
-        return cls(float(record["confidence"]), empty)
+        shown = {str(name): _shares(shares) for name, shares in record.get("shown", {}).items()}
+        return cls(float(record["confidence"]), _shares(record["empty"]), shown)
+
+
+def _shares(record: Mapping[Any, Any]) -> dict[str, float]:
+    return {str(slot): float(share) for slot, share in record.items()}
+
+
+def shown_shares(
+    pages: Iterable[Page],
+    slot_of: Callable[[str], str],
+    fields_of: Callable[[Page], Mapping[str, bool]],
+) -> dict[str, dict[str, float]]:
+    """Return the shares of pages that show a field, by field and by the pages' main slot.
+
+    *fields_of* returns the fields that a page does not state as data, and whether it shows each of
+    them. Main slots with fewer than `MIN_SHOWN` such pages are left out.
+    """
+    shown: dict[tuple[str, str], list[bool]] = {}
+    for page in pages:
+        slot, _ = main_slot(page, slot_of)
+        for name, is_shown in fields_of(page).items():
+            shown.setdefault((name, slot), []).append(is_shown)
+    shares: dict[str, dict[str, float]] = {}
+    for (name, slot), values in shown.items():
+        if len(values) >= MIN_SHOWN and any(values):
+            shares.setdefault(name, {})[slot] = round(sum(values) / len(values), 4)
+    return shares
 
 
 def main_slot(page: Page, slot_of: Callable[[str], str]) -> tuple[str, int]:

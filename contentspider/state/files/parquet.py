@@ -22,7 +22,7 @@ OWN = (
     )
     | dict.fromkeys(("headings", "author", "section", "keywords", "also_at"), "texts")
     | dict.fromkeys(("confidence", "change_ratio"), "number")
-    | {"passages": "passages", "images": "json", "fields": "json"}
+    | {"passages": "passages", "images": "json", "records": "json", "fields": "json"}
 )
 KINDS = {type(None): "", bool: "truth", int: "integer", float: "number", str: "text"}
 LISTS = ("texts", "passages")

@@ -50,6 +50,7 @@ class PageRecord:
     missing: int
     site: str = ""
     doubt: str = ""
+    layout_hash: str = ""
 
 
 def read_item(packing: RecordCompressor, packed: bytes | None) -> dict[str, Any] | None:

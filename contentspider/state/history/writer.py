@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 # Columns that a visit shares with a change record, and with a page.
 OF_RECORD = ("at", "previous_hash", "content_hash", "reason", "previous_id")
-OF_VISIT = ("url", "first_seen", "content_hash", "text_hash", "model")
+OF_VISIT = ("url", "first_seen", "content_hash", "text_hash", "layout_hash", "model")
 COPIES_KEPT = 3  # a duplicate that this many complete crawls did not see again is deleted
 
 

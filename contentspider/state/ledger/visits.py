@@ -39,6 +39,7 @@ class Visit:
     previous_hash: str = ""
     previous_id: str = ""
     reason: str = ""
+    layout_hash: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,208 @@
+"""The facts of products, events, recipes and places, as objects of schema.org have them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from contentspider.page.about.jsonld import MAX_DEPTH, MAX_VALUES, strings_of
+from contentspider.page.about.opening_hours import opening_hours
+from contentspider.page.about.stated_texts import plain_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+Entry = dict[str, object]
+# Returns the object that a value refers to by its "@id", or the value itself.
+Follow = Callable[[object], object]
+Fact = Callable[[Entry, Follow], list[str]]
+
+# Objects of a list. References may lead to the same list many times.
+MAX_OBJECTS = 50
+PLACE_PROPERTIES = frozenset(
+    ("address", "telephone", "openingHours", "openingHoursSpecification", "geo")
+)
+ADDRESS_PARTS = (
+    ("streetAddress",),
+    ("postalCode", "addressLocality"),
+    ("addressRegion",),
+    ("addressCountry",),
+)
+ISO_DURATION = re.compile(
+    r"P(?=\d|T\d)(?:\d+Y)?(?:\d+M)?(?:\d+W)?(?:\d+D)?(?:T(?=\d)(?:\d+H)?(?:\d+M)?(?:[\d.]+S)?)?"
+)
+# A duration in words: "1 hour 30 minutes", "45 min", "2 h".
+WRITTEN_DURATION = re.compile(
+    r"(?:(?P<hours>\d{1,3})\s*(?:h|hours?|hrs?|std\.?|stunden?|heures?|horas?|ore)\b\W*)?"
+    r"(?:(?P<minutes>\d{1,4})\s*(?:m|min|mins?\.?|minutes?|minuten|minutos?|minuti)\b\W*)?",
+    re.IGNORECASE,
+)
+MARKUP = re.compile(r"</\w|<br|&#?\w+;")
+DECIMAL = re.compile(r"[-+]?\d{1,3}(?:[.,]\d+)?")
+
+
+def at(*paths: str) -> Fact:
+    """Return a fact with the texts at some *paths* of properties, the first path first."""
+
+    def read(entry: Entry, follow: Follow) -> list[str]:
+        return [
+            text
+            for path in paths
+            for value in _values(entry, path.split("."), follow)
+            for text in strings_of(value)
+        ]
+
+    return read
+
+
+def _values(value: object, path: list[str], follow: Follow) -> Iterator[object]:
+    """Yield the values at a path of properties, of each entry of a list."""
+    if isinstance(value, list):
+        for each in value[:MAX_OBJECTS]:
+            yield from _values(each, path, follow)
+        return
+    target = follow(value)
+    if not path:
+        yield target
+    elif isinstance(target, dict):
+        yield from _values(target.get(path[0]), path[1:], follow)
+
+
+def address(*paths: str) -> Fact:
+    """Return a fact with addresses as single lines: "Quay Road 5, 0150 Oslo, Norway"."""
+
+    def read(entry: Entry, follow: Follow) -> list[str]:
+        values = (value for path in paths for value in _values(entry, path.split("."), follow))
+        return list(filter(None, map(_address_line, values)))
+
+    return read
+
+
+def _address_line(value: object) -> str:
+    if not isinstance(value, dict):
+        parts = re.split(r"\s*[,\n]\s*", plain_text("".join(strings_of(value)[:1])))
+        return ", ".join(filter(None, parts))
+    groups = (
+        " ".join(text for name in names for text in strings_of(value.get(name))[:1])
+        for names in ADDRESS_PARTS
+    )
+    return ", ".join(group.strip(" ,") for group in groups if group.strip(" ,"))
+
+
+def durations(name: str) -> Fact:
+    """Return a fact with durations in ISO 8601, such as PT1H30M. Others are left out."""
+
+    def read(entry: Entry, _: Follow) -> list[str]:
+        return list(filter(None, map(duration, strings_of(entry.get(name)))))
+
+    return read
+
+
+def duration(text: str) -> str:
+    """Return a duration in ISO 8601; "" if it is unknown or nothing.
+
+    >>> duration("pt90m"), duration("1 hour 5 minutes"), duration("45"), duration("PT0M")
+    ('PT90M', 'PT1H5M', '', '')
+    """
+    text = text.strip()[:100]
+    if ISO_DURATION.fullmatch(text.upper()):
+        return text.upper() if re.search("[1-9]", text) else ""
+    match = WRITTEN_DURATION.fullmatch(text)
+    if not match or not re.search("[1-9]", text):
+        return ""
+    parts = [f"{int(match[name])}{name[0].upper()}" for name in ("hours", "minutes") if match[name]]
+    return f"PT{''.join(parts)}"
+
+
+def entries(*names: str) -> Fact:
+    """Return a fact with the entries of the first of some properties that has any, such as the
+    steps of a recipe: texts, steps, or sections with steps. A single text has an entry per line.
+    """
+
+    def read(entry: Entry, _: Follow) -> list[str]:
+        for name in names:
+            texts = list(_entries(entry.get(name)))
+            if texts:
+                return texts[0].split("\n") if len(texts) == 1 else texts
+        return []
+
+    return read
+
+
+def _entries(value: object, depth: int = 0) -> Iterator[str]:
+    """Yield the texts of a value, each without markup."""
+    if depth > MAX_DEPTH:
+        return
+    if isinstance(value, list):
+        for each in value[:MAX_VALUES]:
+            yield from _entries(each, depth + 1)
+    elif isinstance(value, dict):
+        parts = value.get("itemListElement") or value.get("steps")
+        text = value.get("text") or value.get("item") or value.get("name")
+        yield from _entries(parts or text, depth + 1)
+    elif isinstance(value, str):
+        text = plain_text(value)
+        # Some content management systems escape markup twice.
+        yield plain_text(text) if MARKUP.search(text) else text
+
+
+def yields(entry: Entry, _: Follow) -> list[str]:
+    """Return how much a recipe yields. A text with words comes before a number."""
+    value = entry.get("recipeYield") or entry.get("yield")
+    if isinstance(value, dict):
+        amount = strings_of(value.get("value"))[:1]
+        return [" ".join(amount + strings_of(value.get("unitText"))[:1])]
+    return sorted(strings_of(value), key=lambda text: not re.search(r"[^\W\d]", text))
+
+
+def telephones(entry: Entry, _: Follow) -> list[str]:
+    """Return telephone numbers as they are written."""
+    return [text.strip().removeprefix("tel:") for text in strings_of(entry.get("telephone"))]
+
+
+def coordinates(name: str, limit: float) -> Fact:
+    """Return a fact with a coordinate in degrees, between -*limit* and *limit*."""
+    read_all = at(f"geo.{name}", name)
+
+    def read(entry: Entry, follow: Follow) -> list[str]:
+        texts = (text.strip().replace(",", ".") for text in read_all(entry, follow))
+        return [text for text in texts if DECIMAL.fullmatch(text) and abs(float(text)) <= limit]
+
+    return read
+
+
+# The facts of each kind of things.
+FACTS: Mapping[str, Mapping[str, Fact]] = {
+    "product": {
+        "price": at("offers.price", "offers.lowPrice", "offers.priceSpecification.price", "price"),
+        "currency": at(
+            "offers.priceCurrency", "offers.priceSpecification.priceCurrency", "priceCurrency"
+        ),
+        "sku": at("sku"),
+        "brand": at("brand"),
+        "availability": at("offers.availability", "availability"),
+        "rating": at("aggregateRating.ratingValue", "ratingValue"),
+    },
+    "event": {
+        "name": at("name", "headline"),
+        "start": at("startDate"),
+        "end": at("endDate"),
+        "place": at("location", "location.url"),
+        "address": address("location.address"),
+        "price": at("offers.price", "offers.lowPrice", "offers.priceSpecification.price"),
+    },
+    "recipe": {
+        "ingredients": entries("recipeIngredient", "ingredients"),
+        "steps": entries("recipeInstructions"),
+        "yield": yields,
+        "total_time": durations("totalTime"),
+    },
+    "place": {
+        "address": address("address"),
+        "telephone": telephones,
+        "opening_hours": opening_hours,
+        "latitude": coordinates("latitude", 90),
+        "longitude": coordinates("longitude", 180),
+    },
+}
