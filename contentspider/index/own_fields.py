@@ -31,7 +31,7 @@ DAY = re.compile(r"\d{4}-\d\d-\d\d")
 TIME = re.compile(rf"{DAY.pattern}T[\d:.]+(?:Z|[+-]\d\d:?\d\d)?")
 DECIMAL = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d{1,3})?")
 MAX_COMPARISONS = 20  # of a query
-MAX_SHOWN_CHARS = 60  # of a value in a list of results
+MAX_SHOWN_CHARS, MAX_SHOWN_ENTRIES = 60, 4  # of a value in a list of results
 
 
 class FilterError(EngineError):
@@ -142,14 +142,18 @@ def parse_filters(texts: Sequence[str]) -> list[Comparison]:
 def fields_line(fields: Mapping[str, Any]) -> str:
     """Return own fields as a line for people: "price 12.9 · brand Acme".
 
-    >>> fields_line({"price": 12.0, "brand": ["Acme", "Bolt"]})
-    'price 12 · brand Acme, Bolt'
+    >>> fields_line({"price": 12.0, "sizes": [1.0, 2.5, 3.0, 4.0, 5.0, 6.0]})
+    'price 12 · sizes 1, 2.5, 3, 4, and 2 more'
     """
-    texts = {
-        name: ", ".join(map(_short, value if isinstance(value, list) else [value]))
-        for name, value in fields.items()
-    }
-    return " · ".join(f"{name} {text}" for name, text in texts.items())
+    return " · ".join(f"{name} {_entries(value)}" for name, value in fields.items())
+
+
+def _entries(value: object) -> str:
+    entries = value if isinstance(value, list) else [value]
+    texts = list(map(_short, entries[:MAX_SHOWN_ENTRIES]))
+    if len(entries) > len(texts):
+        texts.append(f"and {len(entries) - len(texts)} more")
+    return ", ".join(texts)
 
 
 def _short(value: object) -> str:
