@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from contentspider.index.engine import create_engine
 from contentspider.index.errors import EngineError
+from contentspider.index.own_fields import FilterError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,6 +34,8 @@ class IndexReader:
                     engine.open(is_writer=False)
                     self._engine = engine
                 return request(self._engine)
+            except FilterError:  # a mistake in the query; the connection is good
+                raise
             except EngineError:
                 self.close()
                 raise
