@@ -42,6 +42,19 @@ def article(number: int, links: str = "") -> str:
     )
 
 
+WRITERS = ("Ada Byron", "Bob Frank", "Cy Doe", "Dee Ember")
+
+
+def bylined(number: int, name: str = "who") -> str:
+    """Return an article whose writer stands in an element with the class *name*. Pages with even
+    numbers state the writer.
+    """
+    writer = WRITERS[number // 2 % len(WRITERS)]
+    stated = f"<meta name=author content='{writer}'>" if number % 2 == 0 else ""
+    byline = f"</h1><div class={name}>{writer}</div>"
+    return article(number).replace("<head>", f"<head>{stated}").replace("</h1>", byline)
+
+
 # Where `noticed` has most of its text.
 NOTICE_SLOT = "body/article/div.notice/p"
 

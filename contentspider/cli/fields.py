@@ -35,12 +35,12 @@ def fields(options: argparse.Namespace) -> None:
     values, and doubts with what to do.
     """
     from contentspider.page.input.fields_file import FieldsFile
-    from contentspider.state.crawls.field_report import field_reports
+    from contentspider.state.crawls.field_report import field_reports, stored_items
     from contentspider.state.stores.shared_models import open_models
 
     file = FieldsFile.load(options.fields) if options.fields else None
     model = read_model(open_models(options.models, options.state_dir), options.site)
-    reports = field_reports(model, file, options.state_dir)
+    reports = field_reports(model, stored_items(options.site, options.state_dir), file)
     for report in reports:
         if options.json:
             print(escape_steering(json.dumps(report.to_dict(), ensure_ascii=False)))

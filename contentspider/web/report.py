@@ -16,13 +16,16 @@ from contentspider.ground.atomic import replacing
 from contentspider.ground.errors import ContentSpiderError, NotEnoughTextError
 from contentspider.page.input.files import html_files, read_pages
 from contentspider.page.tree.resolver import Resolver
+from contentspider.site.fields.site_fields import FIELD_NAMES
 from contentspider.site.images import picture_key
 from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.learn.options import LearningOptions
+from contentspider.site.models.record import page_fields
 from contentspider.site.models.summary import main_slot
 from contentspider.site.override_effects import override_effects
 from contentspider.site.vote.blocks import TEMPLATE_SHARE, gather, group_mean
 from contentspider.state.crawls.export import crawled_pages, open_crawl_data
+from contentspider.state.crawls.field_report import field_reports
 from contentspider.state.stores.models import ModelStore
 
 if TYPE_CHECKING:
@@ -128,7 +131,14 @@ def site_report(
         total=max(total, len(pages)),
         doubtful=_doubtful_templates(learner, model, extractions),
         corrections=override_effects(overrides, pages) if overrides else [],
+        fields=field_reports(model, map(_item_fields, extractions)),
     )
+
+
+def _item_fields(extraction: Extraction) -> dict[str, object]:
+    """Return the fields of an item that a site can teach."""
+    page, names = extraction.page, (*FIELD_NAMES, "fields")
+    return page_fields(page, extraction.site, extraction, extraction.model_version, wanted=names)
 
 
 def _short(text: str) -> str:

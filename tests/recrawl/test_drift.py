@@ -14,7 +14,7 @@ from contentspider.recrawl.drift import A_FEW, ENOUGH, LESS_SURE, SHARED_BY, Dri
 from contentspider.site.learn.options import LearningOptions
 from contentspider.site.models.model import SiteModel
 from contentspider.site.models.summary import MIN_CHARS, Baseline
-from tests.sites import article, prose
+from tests.sites import WRITERS, article, bylined, prose
 from tests.whole.test_recrawls import Recrawls
 
 if TYPE_CHECKING:
@@ -151,19 +151,6 @@ def test_pages_with_differing_new_sentences_wait_until_place_is_known() -> None:
     found = [watch.add(page) for page in others[:3] + same]
     assert found == [True] * 4 + [False] * 7 + [True] * 2
     assert watch.recurring[1] == 10
-
-
-WRITERS = ("Ada Byron", "Bob Frank", "Cy Doe", "Dee Ember")
-
-
-def bylined(number: int, name: str = "who") -> str:
-    """Return an article whose writer stands in an element with the class *name*. Pages with even
-    numbers state the writer.
-    """
-    writer = WRITERS[number // 2 % len(WRITERS)]
-    stated = f"<meta name=author content='{writer}'>" if number % 2 == 0 else ""
-    byline = f"</h1><div class={name}>{writer}</div>"
-    return article(number).replace("<head>", f"<head>{stated}").replace("</h1>", byline)
 
 
 def test_field_in_another_place_is_found_as_template_change() -> None:

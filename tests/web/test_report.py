@@ -8,6 +8,7 @@ import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
+from lxml import html as lxml_html
 
 from contentspider.ground.errors import NotEnoughTextError
 from contentspider.page.input.overrides import OVERRIDES
@@ -18,7 +19,7 @@ from tests import conftest
 from tests.conftest import TIMEOUT, Site, run
 from tests.messages import wording
 from tests.site.test_images import page as pictured
-from tests.sites import NOTICE_SLOT, article, noticed, prose, small_site
+from tests.sites import NOTICE_SLOT, article, bylined, noticed, prose, small_site
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -198,3 +199,15 @@ def test_report_shows_effect_of_overrides(site: Site, tmp_path: Path) -> None:
     path.unlink()
     run("report", name, "-o", "r.html", cwd=tmp_path)
     assert "Corrections by people" not in (tmp_path / "r.html").read_text()
+
+
+def test_report_shows_places_and_values_of_fields() -> None:
+    pages = [Page.from_html(bylined(number), f"https://e.org/{number}") for number in range(40)]
+    learner = SiteLearner("e.org")
+    report = site_report(learner, learner.fit(pages), pages)
+    tree = lxml_html.fromstring(report)
+    rows = {row[0].text: row for row in tree.xpath("//h2[.='Fields']/following::table[1]/tbody/tr")}
+    assert list(rows) == ["published_at", "author", "section", "keywords"]
+    assert [cell.text_content() for cell in rows["author"]][1:3] == ["40", "30 of 30"]
+    assert "div.who" in rows["author"][3].text_content()
+    assert "Ada Byron" in rows["author"][4].text_content()

@@ -8,12 +8,12 @@ from dataclasses import asdict, dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from contentspider.site.fields.site_fields import AUTHOR, PUBLISHED, FieldKnowledge
+from contentspider.site.fields.site_fields import FIELD_NAMES, FieldKnowledge
 from contentspider.state.crawls.export import histories
 from contentspider.state.history.history import History
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from contentspider.page.input.fields_file import FieldsFile
     from contentspider.site.fields.own_fields import OwnKnowledge
@@ -92,21 +92,21 @@ class FieldReport:
 
 
 def field_reports(
-    model: SiteModel, file: FieldsFile | None = None, state_dir: str = ""
+    model: SiteModel, items: Iterable[Mapping[str, Any]], file: FieldsFile | None = None
 ) -> list[FieldReport]:
-    """Return a report on each field of a site, from its *model* and from the last items of its
-    pages. *file* has the user's fields; without it, the fields of the model and of the items count.
+    """Return a report on each field of a site, from its *model* and the *items* of its pages.
+    *file* has the user's fields; without it, the fields of the model and of the items count.
     """
-    values = {name: FieldValues() for name in (PUBLISHED, AUTHOR, *model.fields)}
+    values = {name: FieldValues() for name in FIELD_NAMES}
     own_values: dict[str, FieldValues] = {}
     pages = 0
-    for url, item in islice(_items(model.site, state_dir), MAX_PAGES):
+    for item in islice(items, MAX_PAGES):
         pages += 1
         for name, field_values in values.items():
-            field_values.add(url, item.get(name))
+            field_values.add(item["url"], item.get(name))
         fields = item.get("fields")
         for name, value in fields.items() if isinstance(fields, dict) else ():
-            own_values.setdefault(name, FieldValues()).add(url, value)
+            own_values.setdefault(name, FieldValues()).add(item["url"], value)
     reports = [
         _report(name, model.fields.get(name, FieldKnowledge()), pages, field_values)
         for name, field_values in values.items()
@@ -120,13 +120,13 @@ def field_reports(
     return reports
 
 
-def _items(site: str, state_dir: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield address and item of each live page of a site, in all histories."""
+def stored_items(site: str, state_dir: str) -> Iterator[Mapping[str, Any]]:
+    """Yield the item of each live page of a site, in all histories."""
     for path in histories(state_dir):
         with closing(History(path, read_only=True)) as history:
             for page in history.live():
                 if page.site == site and (item := history.item(page.id)):
-                    yield page.url, item
+                    yield item | {"url": page.url}
 
 
 def _report(name: str, knowledge: FieldKnowledge, pages: int, values: FieldValues) -> FieldReport:
