@@ -177,7 +177,7 @@ def judged(folder: Path) -> Iterator[tuple[str, Counter[str]]]:
                 item_value = item_key(shown_page, field, fields)
                 counts[f"{name} given"] += item_value is not None
                 counts[f"{name} right"] += item_value == key
-                counts[f"{name} beside"] += is_day_off(item_value, key)
+                counts[f"{name} beside"] += field == PUBLISHED and is_day_off(item_value, key)
         yield field, counts
 
 
