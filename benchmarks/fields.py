@@ -1,10 +1,10 @@
-"""Measures how well the places of dates, authors and own fields are learned from a site's pages.
+"""Measures how well the places of titles, dates, authors and own fields are learned.
 
     python benchmarks/fields.py FOLDER ...
 
-Each folder has unpacked sites (``SITE/html/``). Half of the pages that state a date or an author
-as data keep their statements, and the site is learned from all pages. The statements of the other
-half are hidden, and serve as the expected values of their items. Prints for each field the
+Each folder has unpacked sites (``SITE/html/``). Half of the pages that state a title, a date or an
+author as data keep their statements, and the site is learned from all pages. The statements of the
+other half are hidden, and serve as the expected values of their items. Prints for each field the
 precision and the recall of the items' values, first by the general rules alone, then by the learned
 knowledge. The number after ``+`` counts days that are one day off because of time zones. Recall is
 the share of the pages that show the stated value in a block or in a marked element.
@@ -46,10 +46,17 @@ else:
     import tomli as tomllib
 
 from contentspider.page.about.authors import name_key, names_key
+from contentspider.page.about.jsonld import title_key
 from contentspider.page.about.metadata import Statements
 from contentspider.page.input.fields_file import FieldExample, FieldsFile, OwnField
 from contentspider.page.input.page import Page
-from contentspider.site.fields.choice import page_author, page_dates, page_keywords, page_section
+from contentspider.site.fields.choice import (
+    item_title,
+    page_author,
+    page_dates,
+    page_keywords,
+    page_section,
+)
 from contentspider.site.fields.name_lists import names_key as list_key
 from contentspider.site.fields.own_places import value_key
 from contentspider.site.fields.site_fields import (
@@ -58,6 +65,7 @@ from contentspider.site.fields.site_fields import (
     PUBLISHED,
     READERS,
     SECTION,
+    TITLE,
     SiteFields,
 )
 from contentspider.site.learn.learner import SiteLearner
@@ -73,7 +81,7 @@ if TYPE_CHECKING:
 MAX_PAGES = 300
 MIN_STATED = 8
 OWN_EXAMPLES = 3
-FIELDS, LIST_FIELDS = (PUBLISHED, AUTHOR), (SECTION, KEYWORDS)
+FIELDS, LIST_FIELDS = (TITLE, PUBLISHED, AUTHOR), (SECTION, KEYWORDS)
 
 
 def site_pages(folder: Path, fields_file: FieldsFile | None = None) -> list[Page]:
@@ -89,6 +97,8 @@ def site_pages(folder: Path, fields_file: FieldsFile | None = None) -> list[Page
 
 def stated_key(page: Page, field: str) -> object:
     """Return the key of the value that a page states, None without a statement."""
+    if field == TITLE:
+        return title_key(page_title(page)) if page.metadata.title else None
     if field not in page.metadata.stated:
         return None
     if field == PUBLISHED:
@@ -100,16 +110,20 @@ def without_statement(page: Page, field: str) -> Page:
     """Return a page with its statement of a field removed."""
     metadata = page.metadata
     stated = tuple(name for name in metadata.stated if name != field)
-    hidden = (
-        replace(metadata, stated=stated, published_at=metadata.marked_at)
-        if field == PUBLISHED
-        else replace(metadata, stated=stated, author=metadata.marked_author)
-    )
-    return Page(page.url, page.content, page.hints, Statements.of(hidden))
+    hidden = {
+        TITLE: replace(metadata, title=""),
+        PUBLISHED: replace(metadata, stated=stated, published_at=metadata.marked_at),
+        AUTHOR: replace(metadata, stated=stated, author=metadata.marked_author),
+        SECTION: replace(metadata, section=()),
+        KEYWORDS: replace(metadata, keywords=()),
+    }
+    return Page(page.url, page.content, page.hints, Statements.of(hidden[field]))
 
 
 def item_key(page: Page, field: str, fields: SiteFields | None) -> object:
     """Return the key of the value in the item of a page, None without a value."""
+    if field == TITLE:
+        return title_key(item_title(page, fields, False)) or None
     title = page_title(page)
     if field == PUBLISHED:
         return page_dates(page, title, fields, False)[0][:10] or None
@@ -119,6 +133,8 @@ def item_key(page: Page, field: str, fields: SiteFields | None) -> object:
 def is_shown(page: Page, field: str, key: object) -> bool:
     """Tell whether a block of the page, or an element that is marked, has a value."""
     metadata = page.metadata
+    if field == TITLE:
+        return any(key == title_key(block.text) for block in page.content.blocks)
     marked = metadata.marked_at[:10] if field == PUBLISHED else names_key(metadata.marked_author)
     if marked == key:
         return True
@@ -161,7 +177,7 @@ def judged(folder: Path) -> Iterator[tuple[str, Counter[str]]]:
                 item_value = item_key(shown_page, field, fields)
                 counts[f"{name} given"] += item_value is not None
                 counts[f"{name} right"] += item_value == key
-                counts[f"{name} beside"] += is_day_off(item_value, key)
+                counts[f"{name} beside"] += field == PUBLISHED and is_day_off(item_value, key)
         yield field, counts
 
 
@@ -173,7 +189,9 @@ def lists_judged(folder: Path) -> Iterator[tuple[str, Counter[str]]]:
         if len(stating) < MIN_STATED:
             continue
         hidden = {page.url for page in stating[1::2]}
-        learned_from = [without_list(page, field) if page.url in hidden else page for page in pages]
+        learned_from = [
+            without_statement(page, field) if page.url in hidden else page for page in pages
+        ]
         model = SiteLearner(folder.name).fit(learned_from)
         counts: Counter[str] = Counter()
         for page, shown_page in zip(pages, learned_from, strict=True):
@@ -182,13 +200,6 @@ def lists_judged(folder: Path) -> Iterator[tuple[str, Counter[str]]]:
                     counts, field, list_key(getattr(page.metadata, field)), shown_page, model
                 )
         yield field, counts
-
-
-def without_list(page: Page, field: str) -> Page:
-    """Return a page with its section or keywords removed."""
-    metadata = page.metadata
-    hidden = replace(metadata, section=()) if field == SECTION else replace(metadata, keywords=())
-    return Page(page.url, page.content, page.hints, Statements.of(hidden))
 
 
 def count_lists(

@@ -51,6 +51,11 @@ def page_title(page: Page) -> str:
     return tidy(_choose(page), MAX_TITLE_CHARS)
 
 
+def page_heading(text: str) -> str:
+    """Return the text of a heading as a title: without a link to itself, and not too long."""
+    return tidy(ANCHOR.sub("", text), MAX_TITLE_CHARS)
+
+
 class _Heading(NamedTuple):
     """A heading: its block, and the *key* of its text for comparisons with titles."""
 

@@ -244,7 +244,7 @@ MICRODATA = """
 <div itemprop="nutrition other" itemscope itemtype=https://schema.org/NutritionInformation>
 <i itemprop=recipeYield>900</i></div>
 <div itemprop=recipeInstructions itemscope itemtype=https://schema.org/HowToStep>
-<p itemprop=text>Mix.</p></div><div itemprop=recipeInstructions>Bake.</div></div>
+<p itemprop=text>Mix.<!-- not now --></p></div><div itemprop=recipeInstructions>Bake.</div></div>
 """
 
 
@@ -259,6 +259,15 @@ def test_microdata_is_read_after_json_ld() -> None:
     stated = script({"@type": "Recipe", "recipeYield": "3 loaves"})
     assert read(stated + MICRODATA, "recipe") == facts | {"yield": "3 loaves"}
     assert read("<div itemscope>" * 300 + MICRODATA, "recipe") in ({}, facts)
+
+
+def test_paragraphs_of_one_property_are_entries() -> None:
+    steps = "<p>Mix <b>it</b>.<style>p {}</style></p><ol><li>Bake.</li></ol>Eat.<br>Sleep."
+    html = (
+        "<div itemscope itemtype=https://schema.org/Recipe>"
+        f"<div itemprop=recipeInstructions>{steps}</div></div>"
+    )
+    assert read(html, "recipe") == {"steps": ["Mix it.", "Bake.", "Eat.", "Sleep."]}
 
 
 def test_facts_of_several_presets_are_read_in_their_order() -> None:

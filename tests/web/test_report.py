@@ -207,7 +207,7 @@ def test_report_shows_places_and_values_of_fields() -> None:
     report = site_report(learner, learner.fit(pages), pages)
     tree = lxml_html.fromstring(report)
     rows = {row[0].text: row for row in tree.xpath("//h2[.='Fields']/following::table[1]/tbody/tr")}
-    assert list(rows) == ["published_at", "author", "section", "keywords"]
+    assert list(rows) == ["title", "published_at", "author", "section", "keywords"]
     assert [cell.text_content() for cell in rows["author"]][1:3] == ["40", "30 of 30"]
     assert "div.who" in rows["author"][3].text_content()
     assert "Ada Byron" in rows["author"][4].text_content()

@@ -1,4 +1,4 @@
-"""Chooses dates, authors, section and keywords of a page among their sources."""
+"""Chooses title, dates, authors, section and keywords of a page among their sources."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from contentspider.page.about.visible import visible_section
 from contentspider.site.fields.shown import ADDRESS, BESIDE, shown_author, shown_dates
 from contentspider.site.fields.site_fields import AUTHOR, NO_KNOWLEDGE, PUBLISHED
+from contentspider.site.title import page_title
 
 if TYPE_CHECKING:
     from contentspider.page.input.page import Page
@@ -14,6 +15,18 @@ if TYPE_CHECKING:
 
 # On a listing these rules find the date and the author of an entry.
 NOT_IN_LISTINGS = (ADDRESS, BESIDE)
+
+
+def item_title(page: Page, site_fields: SiteFields | None, is_listing: bool) -> str:
+    """Return the title of a page's item.
+
+    If neither a person nor the metadata give a title, the heading in the place of the site's titles
+    counts (not on listings). Otherwise, and without such a heading, it is the `page_title`.
+    """
+    has_title = page.metadata.title or (page.corrections and page.corrections.title)
+    if has_title or site_fields is None or is_listing:
+        return page_title(page)
+    return site_fields.title(page) or page_title(page)
 
 
 def page_dates(

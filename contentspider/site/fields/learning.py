@@ -1,12 +1,15 @@
-"""Learns where a site shows dates, authors and lists of names, from pages that state them."""
+"""Learns where a site shows titles, dates, authors and names, from pages that state them."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from datetime import date, timedelta
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from contentspider.page.about.authors import name_key
+from contentspider.page.about.jsonld import title_key
 from contentspider.site.fields.list_learning import learn_lists
 from contentspider.site.fields.places import MAX_CHARS, path_ends
 from contentspider.site.fields.precision import (
@@ -21,6 +24,7 @@ from contentspider.site.fields.site_fields import (
     AUTHOR,
     PUBLISHED,
     READERS,
+    TITLE,
     FieldKnowledge,
     PlaceReader,
 )
@@ -37,7 +41,7 @@ if TYPE_CHECKING:
 
 # Pages must state this many different values. If all of them state the same day, a place that shows
 # the day of the crawl would seem to be right.
-MIN_VALUES = {PUBLISHED: 3, AUTHOR: 1}
+MIN_VALUES = {TITLE: 3, PUBLISHED: 3, AUTHOR: 1}
 # A general rule is judged if it finds a value on at least this many pages that state the field.
 MIN_JUDGED = 8
 # Statements are ignored if at least MIN_CONTRADICTED pages state one and the same value, while most
@@ -45,6 +49,7 @@ MIN_JUDGED = 8
 MIN_CONTRADICTED, MIN_CONTRADICTING = 10, 3
 ONE_DAY = timedelta(days=1)
 JOINT = "; "
+WORD = re.compile(r"\w+")
 
 
 class Example(NamedTuple):
@@ -57,10 +62,10 @@ class Example(NamedTuple):
 class Field(NamedTuple):
     """A field, such as the day of publication.
 
-    *stated* returns the value that a page states. *sign* returns a part of a value; each block that
-    shows the value has this part, in lower case. Values with one *key_of* are one value. *agrees*
-    compares the value of a place with the value that the page states. *rules* are the general rules
-    that find the field on a page.
+    *stated* returns the value that a page states, "" if it states none. *sign* returns a part of a
+    value; each block that shows the value has this part, in lower case. Values with one *key_of*
+    are one value. *agrees* compares the value of a place with the value that the page states.
+    *rules* are the general rules that find the field on a page.
     """
 
     stated: Callable[[Page], str]
@@ -87,13 +92,36 @@ def _author_rule(find: Callable[[Page, str], tuple[str, ...]]) -> Callable[[Page
     return lambda page, title: JOINT.join(find(page, title))
 
 
+def _stated_title(page: Page) -> str:
+    """Return the title of a page whose metadata have one. It may be a heading that says the same
+    without the name of the site.
+    """
+    return page_title(page) if page.metadata.title else ""
+
+
+def _stated_date(page: Page) -> str:
+    return page.metadata.published_at if PUBLISHED in page.metadata.stated else ""
+
+
 def _stated_author(page: Page) -> str:
-    return JOINT.join(page.metadata.author)
+    return JOINT.join(page.metadata.author) if AUTHOR in page.metadata.stated else ""
+
+
+def _first_word(text: str) -> str:
+    match = WORD.search(text.lower())
+    return match[0] if match else ""
 
 
 FIELDS = {
+    TITLE: Field(
+        _stated_title,
+        _first_word,
+        title_key,
+        lambda value, stated: title_key(value) == title_key(stated),
+        {},
+    ),
     PUBLISHED: Field(
-        lambda page: page.metadata.published_at,
+        _stated_date,
         lambda value: value[:4],
         lambda value: value[:10],
         _same_day,
@@ -118,9 +146,8 @@ def learn_fields(
     """
     learned: dict[str, FieldKnowledge] = {}
     for name, field in FIELDS.items():
-        stating = [page for page in pages if name in page.metadata.stated]
-        if stating:
-            examples = [Example(page, field.stated(page)) for page in stating[:MAX_EXAMPLES]]
+        stating = (Example(page, value) for page in pages if (value := field.stated(page)))
+        if examples := list(islice(stating, MAX_EXAMPLES)):
             learned[name] = _learn(name, examples, slot_of)
     return learned | learn_lists(pages, slot_of)
 
@@ -128,7 +155,7 @@ def learn_fields(
 def _learn(name: str, examples: Sequence[Example], slot_of: Callable[[str], str]) -> FieldKnowledge:
     """Return the knowledge of a field that follows from *examples*."""
     field = FIELDS[name]
-    titles = [page_title(example.page) for example in examples]
+    titles = [page_title(example.page) if field.rules else "" for example in examples]
     shown = {
         rule: [find(example.page, title) for example, title in zip(examples, titles, strict=True)]
         for rule, find in field.rules.items()

@@ -81,7 +81,13 @@ def list_places(blocks: Sequence[Block]) -> Iterator[tuple[Place, list[tuple[str
         return
     if all(len(block.text) <= MAX_NAME_CHARS for block in blocks):
         yield Place("", TEXTS), [(block.text, _only_address(block)) for block in blocks]
-    links = [link for block in blocks for link in _links(block)]
+    yield from _link_places([link for block in blocks for link in _links(block)])
+    for word, parts in _parts(blocks[0].text):
+        yield Place("", PARTS, word), [(part, "") for part in parts]
+
+
+def _link_places(links: Sequence[Link]) -> Iterator[tuple[Place, list[tuple[str, str]]]]:
+    """Yield the ways to read a list of names in links."""
     yield Place("", LINKS), [(link.text, link.address) for link in links]
     for folder in dict.fromkeys(name for link in links for name in _folders(link.address)):
         inside = [link for link in links if folder in _folders(link.address)]
@@ -89,8 +95,6 @@ def list_places(blocks: Sequence[Block]) -> Iterator[tuple[Place, list[tuple[str
     for word in dict.fromkeys(link.before for link in links if link.before):
         after = [link for link in links if link.before == word]
         yield Place("", LINKS_AFTER, word), [(link.text, link.address) for link in after]
-    for word, parts in _parts(blocks[0].text):
-        yield Place("", PARTS, word), [(part, "") for part in parts]
 
 
 def _links(block: Block) -> list[Link]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from contentspider.page.about.written_dates import dates_in
 from contentspider.page.tree.tags import is_link
+from contentspider.page.words.names import HEADINGS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator, Mapping
@@ -130,6 +131,12 @@ class PathEnds:
             ends = [end for end in self._ends_of(path) if end in self._place_paths]
             self._ends[path] = ends
         return ends
+
+
+def title_places(block: Block) -> Iterator[tuple[Place, str]]:
+    """Yield the way to read a title in a block, if it is a heading, with its text."""
+    if block.tag in HEADINGS and len(block.text) <= MAX_CHARS:
+        yield Place("", WHOLE), block.text
 
 
 def date_places(block: Block) -> Iterator[tuple[Place, str]]:

@@ -8,8 +8,16 @@ from typing import TYPE_CHECKING, Any
 from contentspider.page.about.authors import author_names
 from contentspider.site.fields.name_lists import ListReader, clean_names
 from contentspider.site.fields.own_fields import OwnKnowledge, OwnReader
-from contentspider.site.fields.places import PathEnds, Place, date_places, name_places, path_ends
+from contentspider.site.fields.places import (
+    PathEnds,
+    Place,
+    date_places,
+    name_places,
+    path_ends,
+    title_places,
+)
 from contentspider.site.fields.precision import LearnedPlace
+from contentspider.site.title import page_heading
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -17,13 +25,15 @@ if TYPE_CHECKING:
     from contentspider.page.input.page import Page
     from contentspider.page.tree.blocks import Block
 
-PUBLISHED, AUTHOR, SECTION, KEYWORDS = FIELD_NAMES = (
+TITLE, PUBLISHED, AUTHOR, SECTION, KEYWORDS = FIELD_NAMES = (
+    "title",
     "published_at",
     "author",
     "section",
     "keywords",
 )
 READERS: dict[str, Callable[[Block], Iterator[tuple[Place, str]]]] = {
+    TITLE: title_places,
     PUBLISHED: date_places,
     AUTHOR: name_places,
 }
@@ -89,6 +99,10 @@ class SiteFields:
         """Return the learned knowledge of a field."""
         return self.knowledge.get(name, NO_KNOWLEDGE)
 
+    def title(self, page: Page) -> str:
+        """Return the heading that a page shows in a learned place of titles, or ""."""
+        return page_heading(self._value(TITLE, page))
+
     def published_at(self, page: Page) -> str:
         """Return the day of publication that a page shows in a learned place, or ""."""
         return self._value(PUBLISHED, page)
@@ -122,8 +136,9 @@ class SiteFields:
         ]
         values = self.own_values(page) if own else {}
         shown = {name: name in values for name in own}
+        stated = {*page.metadata.stated, TITLE if page.metadata.title else ""}
         for name, reader in self._readers.items():
-            if reader.places and name not in page.metadata.stated:
+            if reader.places and name not in stated:
                 shown[name] = bool(self._value(name, page))
         return shown
 

@@ -33,10 +33,15 @@ from contentspider.page.write.passages import to_passages
 from contentspider.page.write.places import heading_levels
 from contentspider.page.write.structure import parts
 from contentspider.page.write.summary import summarise
-from contentspider.site.fields.choice import page_author, page_dates, page_keywords, page_section
+from contentspider.site.fields.choice import (
+    item_title,
+    page_author,
+    page_dates,
+    page_keywords,
+    page_section,
+)
 from contentspider.site.images import page_images
 from contentspider.site.listing_records import listing_records
-from contentspider.site.title import page_title
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -164,7 +169,7 @@ class Extraction:
     @property
     def title(self) -> str:
         """Return the page's title without the site's name."""
-        return page_title(self.page)
+        return item_title(self.page, self.site_fields, self.page_type == "listing")
 
     @property
     def language(self) -> str:
@@ -278,7 +283,7 @@ def _passages(
 ) -> list[dict[str, str | list[str]]]:
     if not max_chars:
         return []
-    title = str(fields["title"]) if "title" in fields else page_title(page)
+    title = str(fields["title"])
     return [
         {
             "id": f"{fields['id']}-{passage.key}",
@@ -319,7 +324,7 @@ def page_fields(
     fields = _basic_fields(page, site, extraction, model_version)
     blocks = extraction.blocks if extraction else page.content.blocks
     requested = frozenset(FIELDS if wanted is None else wanted)
-    if not METADATA_FIELDS.isdisjoint(requested):
+    if not METADATA_FIELDS.isdisjoint(requested) or "passages" in requested:
         site_fields = extraction.site_fields if extraction else None
         fields |= _metadata_fields(page, blocks, fields, site_fields)
     for names, make in GROUPS:
@@ -391,12 +396,12 @@ def _metadata_fields(
     fields: Mapping[str, object],
     site_fields: SiteFields | None,
 ) -> dict[str, object]:
-    """Return the metadata that a page states, or else shows. *site_fields* reads dates, authors,
-    sections and keywords in learned places.
+    """Return the metadata that a page states, or else shows. *site_fields* reads these in learned
+    places.
     """
     metadata = page.metadata
-    title = page_title(page)
     is_listing = fields["page_type"] == "listing"
+    title = item_title(page, site_fields, is_listing)
     published, modified = page_dates(page, title, site_fields, is_listing)
     author = page_author(page, title, site_fields, is_listing)
     section = page_section(page, title, site_fields, is_listing)
