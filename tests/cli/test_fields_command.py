@@ -9,6 +9,7 @@ import pytest
 
 from contentspider.page.input.page import Page
 from contentspider.recrawl.judge import NEW_PAGE, judge
+from contentspider.site.fields.site_fields import FIELD_NAMES
 from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.learn.options import LearningOptions
 from contentspider.site.models.record import page_fields, page_id
@@ -75,16 +76,7 @@ def reports(folder: Path, *options: str) -> dict[str, dict[str, Any]]:
 
 def test_fields_are_reported_with_places_values_and_doubts(folder: Path) -> None:
     found = reports(folder, "--fields", "fields.toml")
-    assert list(found) == [
-        "published_at",
-        "author",
-        "section",
-        "keywords",
-        "price",
-        "size",
-        "shop",
-        "code",
-    ]
+    assert list(found) == [*FIELD_NAMES, "price", "size", "shop", "code"]
     author, price = found["author"], found["price"]
     assert (author["source"], author["pages"], author["with_value"]) == ("statements", PAGES, PAGES)
     assert (price["is_own"], price["source"], price["with_value"]) == (True, "examples", PAGES)
@@ -99,15 +91,7 @@ def test_fields_are_reported_with_places_values_and_doubts(folder: Path) -> None
 
 
 def test_fields_without_their_file_are_those_of_the_items(folder: Path) -> None:
-    assert list(reports(folder)) == [
-        "published_at",
-        "author",
-        "section",
-        "keywords",
-        "price",
-        "size",
-        "shop",
-    ]
+    assert list(reports(folder)) == [*FIELD_NAMES, "price", "size", "shop"]
 
 
 def test_changed_file_and_a_missing_history_are_told(folder: Path) -> None:

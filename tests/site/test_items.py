@@ -44,7 +44,7 @@ def test_expensive_fields_are_computed_only_if_wanted(wanted: list[str]) -> None
 
 def test_unfilled_item_has_only_its_url() -> None:
     response = HtmlResponse("https://harbour.example/ferry", body=HTML.encode())
-    lists = ("passages", "images", "headings", "author", "section", "keywords", "also_at")
+    lists = "passages images records headings author section keywords also_at".split()
     filled = {"url": response.url, **{name: [] for name in lists}}
     filled |= {"confidence": 0.0, "change_ratio": 0.0, "fields": {}}
     empty = dict.fromkeys(ContentItem.__dataclass_fields__, "")
