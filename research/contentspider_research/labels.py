@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from contentspider.page.tree.text import tokens
+from contentspider.site.judge.slots import tag_path
 from contentspider.site.vote.paper import (
     best_clusters,
     cluster_blocks,
     relevance,
     stated_text,
-    tag_path,
 )
 from contentspider.site.vote.relevance import contrasts
 from contentspider_research.features.geometry import Box, box_around, read_boxes

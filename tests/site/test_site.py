@@ -20,7 +20,7 @@ from contentspider.page.tree.blocks import Block
 from contentspider.site.judge import rows as rows_module
 from contentspider.site.judge.prior import Prior
 from contentspider.site.judge.slots import SlotTable, count_names
-from contentspider.site.learn import learner as learner_module
+from contentspider.site.learn import sampling
 from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.learn.options import LearningOptions
 from contentspider.site.models.model import SiteModel
@@ -278,10 +278,8 @@ def test_model_is_independent_of_page_order(example, monkeypatch, limit) -> None
     _, pages = example
     found = list(pages.values())
     if limit:
-        monkeypatch.setattr(learner_module, "MIN_SAMPLE", 5)
-        monkeypatch.setattr(
-            learner_module, limit, {"MAX_SAMPLE": 9, "MAX_SAMPLE_BLOCKS": 99}[limit]
-        )
+        monkeypatch.setattr(sampling, "MIN_SAMPLE", 5)
+        monkeypatch.setattr(sampling, limit, {"MAX_SAMPLE": 9, "MAX_SAMPLE_BLOCKS": 99}[limit])
     versions = set()
     for seed in range(3):
         random.Random(seed).shuffle(found)
@@ -297,7 +295,7 @@ def test_pages_without_url_are_sampled_by_content() -> None:
 
 
 def test_sample_of_samples_equals_sample_of_all_pages(monkeypatch) -> None:
-    monkeypatch.setattr(learner_module, "MAX_SAMPLE", 4)
+    monkeypatch.setattr(sampling, "MAX_SAMPLE", 4)
     pages = [Page.from_html(f"<p>{PROSE}", f"/{n}") for n in range(20)]
     sample = SiteLearner.sample
     assert sample(pages) == sample([*sample(pages[:7]), *sample(pages[7:])])

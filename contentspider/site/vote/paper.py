@@ -19,7 +19,7 @@ from sklearn.preprocessing import StandardScaler
 
 from contentspider.page.about.hints import squeeze
 from contentspider.page.tree.text import clean_text
-from contentspider.page.words.names import step_tag
+from contentspider.site.judge.slots import tag_path
 from contentspider.site.vote.relevance import lcs_length_pylcs
 
 if TYPE_CHECKING:
@@ -32,11 +32,6 @@ if TYPE_CHECKING:
 
 # The scaled one-hot vectors of different tag paths are never nearer than this (paper, section 3.2).
 EPSILON = 0.5
-
-
-def tag_path(path: str) -> str:
-    """Return the tag path of a selector path: the path without ids, classes and roles."""
-    return "/".join(map(step_tag, path.split("/")))
 
 
 def cluster_blocks(pages: Sequence[Page]) -> NDArray[np.int64]:
