@@ -26,8 +26,9 @@ from contentspider.site.own.assessment import assess
 from contentspider.site.own.matching import path_key, stated_texts, texts_by_page
 from contentspider.site.own.vote import OwnVote
 from contentspider.site.vote.blocks import all_blocks, count_pages, gather, group_mean
-from contentspider.site.vote.labels import LABELS, OWN, VOTES
+from contentspider.site.vote.labels import LABELS, OWN, PAPER, VOTES
 from contentspider.site.vote.objections import OBJECTIONS
+from contentspider.site.vote.paper import SiteScores
 from contentspider.site.vote.teasers import teaser_slots
 from contentspider.site.vote.votes import VOTERS, vote
 
@@ -119,14 +120,19 @@ class SiteLearner:
         """Return the model that `fit` returns, with its sample and the sample's labels."""
         own_texts = list(own_texts)
         examples = ExamplePages(self.options.own_fields)
-        sample = self.sample(examples.watch(pages), own_texts)
+        scores = SiteScores() if self.options.labels == PAPER else None
+        watched = examples.watch(pages)
+        sample = self.sample(scores.watch(watched) if scores else watched, own_texts)
         if not sample:
             raise NotEnoughTextError(
                 f"{self.site or 'the site'}: no page has any text to learn from; give HTML pages"
                 " with text"
             )
         site = gather([page.content for page in sample], [page.hints for page in sample])
-        labels = self.label(sample, site, own_texts)
+        if scores is None:
+            labels = self.label(sample, site, own_texts)
+        else:
+            labels = SiteLabels(scores.labels(sample))
         model = self._train(sample, site, labels)
         model.use_own_fields(examples.learn(sample, self.site, model.slot_of), examples.digest)
         if labels.prior:

@@ -33,7 +33,7 @@ class SamplePlaces:
             self.add(key, is_preferred=len(key) < len(place))
 
     def add(self, key: bytes, is_preferred: bool) -> bool:
-        """Add a page. Tell whether it stays, or stayed before."""
+        """Add a page. False if that does not change the places of any page."""
         if is_preferred and self._has_room(key):
             self._prefer(key)
         elif key not in self._preferred and key not in self._first:
