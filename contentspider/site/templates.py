@@ -33,9 +33,9 @@ def page_template(page: Page) -> bytes:
 class TemplatePages(Generic[T]):
     """The first `PAGES_PER_TEMPLATE` pages of each template of a site, at most *most* in all.
 
-    The *rank* of a page is the number of the pages of its template before it. Pages are sorted by
-    rank, then by their order: if there are too many, the last ones are dropped. The pages that
-    stay are the same whatever the order of `add`.
+    The *rank* of a page is its number among the pages of its template. Pages are sorted by rank,
+    then by their order, and the last ones are dropped if they are too many. The result does not
+    depend on the order in which pages are added.
     """
 
     def __init__(self, most: int) -> None:
@@ -43,7 +43,7 @@ class TemplatePages(Generic[T]):
         self._count = 0
         # The pages of each template, in their order.
         self._pages: dict[bytes, list[tuple[Any, T]]] = {}
-        # The rank and order of the last page, if there is no room for a page after it.
+        # The rank and order of the last page of a full collection: later pages are dropped.
         self._end: tuple[int, Any] | None = None
 
     def add(self, order: Any, template: bytes, page: T) -> list[T]:

@@ -113,6 +113,10 @@ def test_page_sample_has_first_pages_of_each_template(seed: int, path: Path) -> 
     sample = [page.url for page in PageSample(database).sample("e.org")]
     assert len(sample) == len(set(sample))
     assert set(sample) == expected
+    others = sorted(set(addresses) - set(preferred), key=sample_order)
+    pages = PageSample(database, site_pages=9)
+    uniform = [page.url for page in pages.uniform("e.org")]
+    assert uniform == sorted([*preferred, *others[: 9 - len(preferred)]])
     database.close()
 
 

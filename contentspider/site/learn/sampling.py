@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 # More pages take longer and do not improve the labels (research/docs/experiments.md, learning
 # curve).
 MAX_SAMPLE = 200
-# One in this many pages of a sample is there for its template, if the site has rare templates.
+# One page in this many represents its template, if the site has rare templates.
 TEMPLATE_PART = 4
 # A sample of pages with hundreds of blocks is smaller, but has at least MIN_SAMPLE pages: learning
 # takes about 1 s for 12,000 blocks.
@@ -40,11 +40,11 @@ MAX_WITH_TEXT = 40
 def sample_pages(pages: Iterable[Page], text_keys: Collection[str] = ()) -> list[Page]:
     """Return at most `MAX_SAMPLE` of the *pages* with text, in the order of `sample_order`.
 
-    If they have more than `MAX_SAMPLE_BLOCKS` blocks, there are fewer. *text_keys* has the keys of
-    the addresses with an own text (`path_key`), of which `MAX_WITH_TEXT` are preferred. Most pages
-    are the first in `sample_order`. One in `TEMPLATE_PART` is the first of its template, or the
-    second, third or fourth, so that rare templates have pages. The order of *pages* does not
-    matter.
+    The sample is smaller if it would have more than `MAX_SAMPLE_BLOCKS` blocks. Most pages are the
+    first in `sample_order`. One in `TEMPLATE_PART` is among the first pages of its template
+    (`TemplatePages`), so that the sample has rare templates. Up to `MAX_WITH_TEXT` pages with an
+    own text are preferred: *text_keys* has the keys of their addresses (`path_key`). The order of
+    *pages* does not matter.
     """
     with_text, without_text = _FirstPages(MAX_SAMPLE + MAX_WITH_TEXT), _FirstPages(MAX_SAMPLE)
     of_templates: TemplatePages[Page] = TemplatePages(MAX_SAMPLE)

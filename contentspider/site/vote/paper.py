@@ -35,8 +35,8 @@ logger = logging.getLogger(__name__)
 # DBSCAN's distance in scaled widths. The scaled one-hot vectors of different tag paths or styles
 # are never nearer than 2 (paper, section 3.2).
 EPSILON = 0.5
-# The points of a site that are counted, those with the shortest tag paths. A thousand pages that a
-# browser rendered have some ten thousand; only hostile sites have more.
+# At most this many points of a site are counted: the points with the shortest tag paths. A thousand
+# rendered pages have some ten thousand points; only hostile sites have more.
 MAX_POINTS = 50_000
 STYLE_BYTES = 16
 
@@ -128,7 +128,7 @@ class SiteScores:
 
 
 def _deviation(values: NDArray[np.float64], counts: NDArray[np.float64]) -> float:
-    """Return the standard deviation of *values*, each of which occurs *counts* times."""
+    """Return the standard deviation of *values*; *counts* says how often each value occurs."""
     mean = np.average(values, weights=counts)
     return float(np.sqrt(np.average((values - mean) ** 2, weights=counts)))
 

@@ -55,7 +55,7 @@ class PageSample:
             self._store(largest)
 
     def _of_site(self, site: str) -> SamplePlaces:
-        """Return the places of a site's pages; loads those of stored pages the first time."""
+        """Return the places of a site's pages; reads them from the table the first time."""
         if site not in self._places:
             rows = self._database.rows("SELECT place FROM pages WHERE site = ?", (site,))
             stored = [bytes(place) for (place,) in rows]
@@ -83,8 +83,20 @@ class PageSample:
 
     def sample(self, site: str) -> Iterator[Page]:
         """Yield the sampled pages of a site in the order of their addresses; skip damaged ones."""
-        query = "SELECT url, page FROM pages WHERE site = ? ORDER BY url"
-        for url, data in self._database.rows(query, (site,)):
+        yield from self._read("SELECT url, page FROM pages WHERE site = ? ORDER BY url", site)
+
+    def uniform(self, site: str) -> Iterator[Page]:
+        """Yield the pages of `sample` without pages that stay for their template alone, in which
+        rare templates have more than their share.
+        """
+        query = (
+            "SELECT * FROM (SELECT url, page FROM pages WHERE site = ? ORDER BY place LIMIT ?)"
+            " ORDER BY url"
+        )
+        yield from self._read(query, site, self._site_pages)
+
+    def _read(self, query: str, *values: object) -> Iterator[Page]:
+        for url, data in self._database.rows(query, values):
             try:
                 page = Page.load(data)
             except ContentSpiderError as error:

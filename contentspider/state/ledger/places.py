@@ -16,7 +16,7 @@ FRONT = bytes(ORDER_BYTES)
 
 
 class SamplePlaces:
-    """Decides which pages of a site stay in its sample; *stored* has the places of those that do.
+    """Decides which pages of a site stay in its sample. *stored* has the places of stored pages.
 
     *size* pages stay for their order: preferred pages first. At most as many again stay for their
     template (`TemplatePages`). The *key* of a page is its order and the number of its template. The
