@@ -127,6 +127,9 @@ def test_page_sample_of_older_ledger_is_continued() -> None:
         data = of_template(address).dump()
         values = ("e.org", sample_order(address), address, data)
         database.do("INSERT INTO pages VALUES (?, ?, ?, ?)", values)
+    damaged = "INSERT INTO pages VALUES ('e.org', ?, 'http://e.org/damaged', x'00')"
+    for place in (10**12, "text"):
+        database.do(damaged, (place,))
     pages = PageSample(database, site_pages=2)
     pages.offer("e.org", of_template(addresses[0]))
     assert addresses[0] in [page.url for page in pages.sample("e.org")]

@@ -58,7 +58,8 @@ class PageSample:
         """Return the places of a site's pages; reads them from the table the first time."""
         if site not in self._places:
             rows = self._database.rows("SELECT place FROM pages WHERE site = ?", (site,))
-            stored = [bytes(place) for (place,) in rows]
+            # A damaged place may be of any type.
+            stored = [place for (place,) in rows if isinstance(place, bytes)]
             size, count = self._site_pages, len(stored)
             is_full = sum(self._counts.values()) >= self._all_pages
             if is_full and count == max(self._counts.values(), default=0):
