@@ -33,7 +33,8 @@ import numpy as np
 from contentspider.evaluation.corpora import find_corpora
 from contentspider.page.write.output import to_text
 from contentspider.site.judge.prior import Prior
-from contentspider.site.learn.learner import MAX_SAMPLE, SiteLearner
+from contentspider.site.learn.learner import SiteLearner
+from contentspider.site.learn.sampling import MAX_SAMPLE
 from contentspider.site.own.assessment import measure, predict
 from contentspider.site.own.evidence import gather_evidence
 from contentspider.site.own.matching import texts_by_page

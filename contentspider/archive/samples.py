@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fastwarc.stream_io import Lz4Reader, Lz4Writer
 
 from contentspider.archive.sources import StoredPage
-from contentspider.site.learn.learner import MAX_SAMPLE
+from contentspider.site.learn.sampling import MAX_SAMPLE
 from contentspider.site.sample import sample_order
 
 if TYPE_CHECKING:

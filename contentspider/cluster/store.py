@@ -22,6 +22,8 @@ from contentspider.cluster.connection import (
 from contentspider.cluster.exchange import Exchange, has_open_addresses, live_workers, row_of
 from contentspider.cluster.messages import Joined, LeaveResult, Reply
 from contentspider.cluster.tables import SCHEMA, TABLES, VERSION, Table
+from contentspider.site.sample import ORDER_BYTES
+from contentspider.site.templates import TEMPLATE_BYTES
 from contentspider.state.ledger.database import LedgerFullError, SchemaError
 from contentspider.state.outcome import FINISHED, Ending
 
@@ -180,13 +182,28 @@ class Store:
         return True
 
     def sample(self, site: str, most: int) -> list[bytes]:
-        """Return at most *most* sample pages and *most* held pages of a site from other workers."""
+        """Return the first *most* sample pages of a site, the first *most* pages of its templates,
+        and *most* held pages from other workers.
+        """
         with self._leased() as cursor:
             cursor.execute(
-                "(SELECT page FROM pages WHERE site = %(site)s ORDER BY place LIMIT %(most)s)"
+                # A place ends with the order of the page and the number of its template.
+                "WITH keys AS (SELECT place, substring(place FROM length(place) + 1 - %(key)s)"
+                "  AS key FROM pages WHERE site = %(site)s),"
+                " ranks AS (SELECT place, key, row_number() OVER"
+                "  (PARTITION BY substring(key FROM %(order)s + 1) ORDER BY key) AS rank FROM keys)"
+                " (SELECT page FROM pages WHERE site = %(site)s ORDER BY place LIMIT %(most)s)"
+                " UNION ALL (SELECT page FROM pages JOIN ranks USING (place)"
+                "  WHERE site = %(site)s ORDER BY rank, key LIMIT %(most)s)"
                 " UNION ALL (SELECT page FROM held_items WHERE site = %(site)s"
-                " AND worker <> %(worker)s ORDER BY md5(key) LIMIT %(most)s)",
-                {"site": site, "most": most, "worker": self._worker},
+                "  AND worker <> %(worker)s ORDER BY md5(key) LIMIT %(most)s)",
+                {
+                    "site": site,
+                    "most": most,
+                    "worker": self._worker,
+                    "order": ORDER_BYTES,
+                    "key": ORDER_BYTES + TEMPLATE_BYTES,
+                },
             )
             return [page for (page,) in cursor.fetchall()]
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from bisect import insort
 from contextlib import suppress
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -41,7 +40,9 @@ from contentspider.render.proxy import CheckingProxy
 from contentspider.render.snapshot import ARGUMENTS, COMMAND, Snapshot, visuals_of
 from contentspider.render.templates import Template, Templates, gain
 from contentspider.site.sample import sample_order
+from contentspider.site.templates import page_template
 from contentspider.state.ledger.pages import SITE_PAGES
+from contentspider.state.ledger.places import SamplePlaces
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -138,7 +139,7 @@ class RenderMiddleware(Component):
         self._sites: set[str] = set()  # sites of rendered pages
         self._proxy = CheckingProxy(self._may_ask, self._may_connect, MAX_BYTES)
         self._room = asyncio.Semaphore(AT_ONCE)
-        self._orders: dict[str, list[bytes]] = {}  # by site, the sample orders of its pages
+        self._places: dict[str, SamplePlaces] = {}  # by site, of the pages in its sample
         self._secs = crawler.settings.getfloat(TIMEOUT) / 1_000
         self._loaded = 0
         self._seconds = 0.0
@@ -207,12 +208,10 @@ class RenderMiddleware(Component):
         keeper = self.holder.keeper
         if state.is_ready or keeper.is_broken or keeper.is_inspection:
             return False
-        orders, order = self._orders.setdefault(state.key, []), sample_order(page.url)
-        if len(orders) >= SITE_PAGES and order >= orders[-1]:
-            return False
-        insort(orders, order)
-        del orders[SITE_PAGES:]
-        return True
+        if state.key not in self._places:
+            self._places[state.key] = SamplePlaces((), SITE_PAGES)
+        key = sample_order(page.url) + page_template(page)
+        return self._places[state.key].add(key, is_preferred=False)
 
     async def _rendered(
         self, request: Request, response: HtmlResponse, snapshots: list[Any] | None = None

@@ -17,13 +17,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from contentspider.page.tree.text import tokens
-from contentspider.site.vote.paper import (
-    best_clusters,
-    cluster_blocks,
-    relevance,
-    stated_text,
-    tag_path,
-)
+from contentspider.site.judge.slots import tag_path
+from contentspider.site.vote.paper import cluster_blocks, page_relevance, stated_text
 from contentspider.site.vote.relevance import contrasts
 from contentspider_research.features.geometry import Box, box_around, read_boxes
 
@@ -38,6 +33,19 @@ if TYPE_CHECKING:
 # In pixels: what the box of a page's content is wider by, and how far a block's left edge may be
 # from that of the column.
 MARGIN = 5.0
+
+
+def relevance(pages: Sequence[Page]) -> NDArray[np.floating[Any]]:
+    """Return for each block the length of its LCS with the `stated_text` of its page."""
+    return np.array([length for page in pages for length in page_relevance(page)], dtype=np.float64)
+
+
+def best_clusters(
+    clusters: NDArray[np.integer[Any]], scores: NDArray[np.floating[Any]], best: int = 1
+) -> NDArray[np.float32]:
+    """Return 1 for the blocks of the *best* clusters with the highest sums of *scores*, else 0."""
+    chosen = np.argsort(-np.bincount(clusters, scores), kind="stable")[:best]
+    return np.asarray(np.isin(clusters, chosen), dtype=np.float32)
 
 
 def _weighted_contrasts(pages: Sequence[Page]) -> NDArray[np.floating[Any]]:

@@ -23,7 +23,7 @@ from contentspider.archive.sources import ShardError, StoredPage, find_shards, r
 from contentspider.archive.target import Target
 from contentspider.archive.tasks import EXTRACT, LEARN, SAMPLE, STEPS, job_of, tasks_of
 from contentspider.ground.errors import ContentSpiderError
-from contentspider.site.learn.learner import MAX_SAMPLE
+from contentspider.site.learn.sampling import MAX_SAMPLE
 from contentspider.site.sample import sample_order
 from tests.conftest import run
 from tests.seaweed import BUCKET, s3_server

@@ -12,6 +12,7 @@ from contentspider.cluster.messages import LeaveResult, Reply
 from contentspider.cluster.store import LeaseLostError, Store
 from contentspider.page.input.page import Page
 from contentspider.site.own.texts import OwnText
+from contentspider.site.sample import sample_order
 from contentspider.state.ledger.items import ItemBinding
 from tests.cluster.ledgers import PAGE, Workers, add, exchange, names, take, workers
 
@@ -204,3 +205,14 @@ def test_work_of_own_worker_does_not_keep_crawl_open(workers: Workers) -> None:
     workers.commit(first)
     assert not exchange(first, workers.store(first)).is_open, "the engine knows of it"
     assert exchange(second, workers.store(second)).is_open
+
+
+def test_worker_gets_rare_templates_of_other_workers(workers: Workers) -> None:
+    first, second = workers.open(), workers.open()
+    addresses = sorted((f"http://e.org/{n}" for n in range(12)), key=sample_order)
+    for number, url in enumerate(addresses):
+        html = "<ul><li>Tea" if number == 11 else "<p>Tea"
+        second.pages.offer("e.org", Page.from_html(html, url))
+    workers.commit(second)
+    sample = [Page.load(data).url for data in workers.store(first).sample("e.org", 5)]
+    assert set(sample) == {*addresses[:5], addresses[11]}

@@ -12,6 +12,7 @@ from contentspider.site.judge.classifier import CLASSIFIERS
 from contentspider.site.judge.prior import Prior
 from contentspider.site.judge.rows import text_key
 from contentspider.site.learn import learner as learner_module
+from contentspider.site.learn import sampling
 from contentspider.site.learn.learner import (
     SiteLabels,
     SiteLearner,
@@ -144,8 +145,8 @@ def test_model_summary_lists_slots_by_amount_of_text() -> None:
     ("limit", "least", "size"), [(40, 1, 10), (39, 1, 9), (20, 1, 5), (20, 7, 7), (1, 2, 2)]
 )
 def test_learning_sample_is_limited_in_blocks(limit, least, size, monkeypatch) -> None:
-    monkeypatch.setattr(learner_module, "MAX_SAMPLE_BLOCKS", limit)
-    monkeypatch.setattr(learner_module, "MIN_SAMPLE", least)
+    monkeypatch.setattr(sampling, "MAX_SAMPLE_BLOCKS", limit)
+    monkeypatch.setattr(sampling, "MIN_SAMPLE", least)
     pages = [Page.from_html("<p>a<p>b<p>c<p>d", f"/{number}") for number in range(10)]
     empty = Page.from_html("", "/empty")
     first = sorted(pages, key=lambda page: sample_order(page.url))[:size]

@@ -12,7 +12,7 @@ import pytest
 
 from contentspider.ground.errors import NotEnoughTextError, StateError
 from contentspider.page.input.page import Page
-from contentspider.site.learn import learner as learner_module
+from contentspider.site.learn import sampling
 from contentspider.site.learn.learner import SiteLearner, label_by_own_texts
 from contentspider.site.learn.options import LearningOptions
 from contentspider.site.models.model import SiteModel
@@ -351,7 +351,7 @@ def told(pages: list[Page]) -> list[OwnText]:
 
 
 def test_pages_with_own_text_enter_sample_first(monkeypatch) -> None:
-    monkeypatch.setattr(learner_module, "MAX_SAMPLE", 6)
+    monkeypatch.setattr(sampling, "MAX_SAMPLE", 6)
     pages = sorted(small(20), key=order)
     last, empty = pages[-3:], Page.from_html("", "https://e.org/empty")
     assert SiteLearner.sample(pages) == pages[:6]
@@ -365,8 +365,8 @@ def test_pages_with_own_text_enter_sample_first(monkeypatch) -> None:
 
 
 def test_preferred_pages_with_own_text_are_limited(monkeypatch) -> None:
-    monkeypatch.setattr(learner_module, "MAX_SAMPLE", 6)
-    monkeypatch.setattr(learner_module, "MAX_WITH_TEXT", 2)
+    monkeypatch.setattr(sampling, "MAX_SAMPLE", 6)
+    monkeypatch.setattr(sampling, "MAX_WITH_TEXT", 2)
     pages = sorted(small(20), key=order)
     told_pages = [*pages[10:15], pages[1]]
     found = SiteLearner.sample(pages, told(told_pages))
@@ -375,16 +375,16 @@ def test_preferred_pages_with_own_text_are_limited(monkeypatch) -> None:
 
 
 def test_sample_limited_in_blocks_keeps_pages_with_own_text(monkeypatch) -> None:
-    monkeypatch.setattr(learner_module, "MAX_SAMPLE_BLOCKS", 10)
-    monkeypatch.setattr(learner_module, "MIN_SAMPLE", 1)
+    monkeypatch.setattr(sampling, "MAX_SAMPLE_BLOCKS", 10)
+    monkeypatch.setattr(sampling, "MIN_SAMPLE", 1)
     pages = sorted(small(20), key=order)
     found = SiteLearner.sample(pages, told(pages[-2:]))
     assert found == [*pages[:3], *pages[-2:]]
 
 
 def test_sample_is_independent_of_page_order(monkeypatch) -> None:
-    monkeypatch.setattr(learner_module, "MAX_SAMPLE", 9)
-    monkeypatch.setattr(learner_module, "MAX_WITH_TEXT", 3)
+    monkeypatch.setattr(sampling, "MAX_SAMPLE", 9)
+    monkeypatch.setattr(sampling, "MAX_WITH_TEXT", 3)
     pages = small(30)
     texts = told(pages[5:12])
     expected = SiteLearner.sample(pages, texts)

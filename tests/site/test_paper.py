@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import random
+
 import numpy as np
 import pytest
 from sklearn.cluster import DBSCAN
+from sklearn.feature_extraction import DictVectorizer
 from sklearn.preprocessing import StandardScaler
 
 from contentspider.page.input.page import Page
+from contentspider.site.learn import sampling
+from contentspider.site.learn.learner import SiteLearner
+from contentspider.site.learn.options import LearningOptions
+from contentspider.site.vote import paper
 from contentspider.site.vote.blocks import gather
-from contentspider.site.vote.paper import cluster_blocks, label_like_the_paper
+from contentspider.site.vote.paper import SiteScores, cluster_blocks, label_like_the_paper
 
 
 def labels(method, *bodies: str) -> list[int]:
@@ -113,3 +120,92 @@ def test_rendered_blocks_with_same_path_are_split_by_style_and_width(other, is_o
     first = {"color": "red", "box width": "600", "box x": "0"}
     one, two = clusters("<p>a</p><p>b</p>", [first, other])
     assert (one == two) == is_one
+
+
+def random_page(draw: random.Random) -> Page:
+    """Return a page with blocks of random paths; most pages have random CSS and widths."""
+    tags = [draw.choice(["p", "h2", "li", "td", "div"]) for _ in range(draw.randint(1, 9))]
+    body = "".join(f"<{tag}>{draw.choice('abcd') * draw.randint(1, 9)}</{tag}>" for tag in tags)
+    page = Page.from_html(f"<title>{draw.choice('abcd') * 4}</title>{body}")
+    if draw.random() < 0.7:
+        page.content.visuals = [
+            {
+                "color": draw.choice(["red", "blue"]),
+                "box width": str(draw.choice([0, 90, 100, 130, 400, 405, 800])),
+                "box x": str(draw.randint(0, 9)),
+            }
+            for _ in page.content.blocks
+        ]
+    return page
+
+
+def clusters_by_dbscan(pages: list[Page]) -> list[int]:
+    """Return the clusters that scikit-learn finds among the scaled vectors of all blocks."""
+    rows = []
+    for page in pages:
+        visuals = page.content.visuals or [{}] * len(page.content.blocks)
+        for block, visual in zip(page.content.blocks, visuals, strict=True):
+            row: dict[str, str | float] = {"path": "/".join([*block.path.split("/")])}
+            if visual:
+                row |= {"color": visual["color"], "width": float(visual["box width"])}
+            rows.append(row)
+    vectors = StandardScaler().fit_transform(DictVectorizer(sparse=False).fit_transform(rows))
+    return DBSCAN(eps=0.5, min_samples=1).fit_predict(vectors).tolist()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_clusters_equal_those_of_dbscan(seed: int) -> None:
+    draw = random.Random(seed)
+    pages = [random_page(draw) for _ in range(draw.randint(1, 12))]
+    found, expected = cluster_blocks(pages).tolist(), clusters_by_dbscan(pages)
+    pairs = len(set(zip(found, expected, strict=True)))
+    assert pairs == len(set(found)) == len(set(expected))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_labels_are_independent_of_order_and_split(seed: int, monkeypatch) -> None:
+    draw = random.Random(seed)
+    monkeypatch.setattr(paper, "MAX_POINTS", draw.choice([3, 8, 99]))
+    pages = [random_page(draw) for _ in range(15)]
+    whole = SiteScores()
+    assert list(whole.watch(pages)) == pages
+    expected = [whole.labels([page]).tolist() for page in pages]
+    assert any(map(any, expected))
+    order = list(range(len(pages)))
+    for _ in range(4):
+        draw.shuffle(order)
+        cuts = sorted(draw.choices(range(len(pages)), k=3))
+        merged = SiteScores()
+        for start, end in zip([0, *cuts], [*cuts, len(pages)], strict=True):
+            portion = SiteScores()
+            for number in order[start:end]:
+                portion.add(pages[number])
+            merged.merge(portion)
+        assert [merged.labels([page]).tolist() for page in pages] == expected
+
+
+def test_more_kinds_of_blocks_than_are_counted_are_no_content(monkeypatch, caplog) -> None:
+    monkeypatch.setattr(paper, "MAX_POINTS", 2)
+    pages = [Page.from_html("<title>aa</title><h1>a<p>a<div><div><div><p>aa")]
+    assert label_like_the_paper(pages, None).tolist() in ([1, 0, 0], [0, 1, 0])
+    assert len(caplog.records) == 1
+
+
+def test_all_pages_are_scored_beyond_the_sample(monkeypatch) -> None:
+    monkeypatch.setattr(sampling, "MAX_SAMPLE", 4)
+    learner = SiteLearner("e.org", LearningOptions(labels="paper"))
+    pages = [Page.from_html(f"<title>{n} aa</title><p>{n}<h2>aa", f"/{n}") for n in range(40)]
+    sample = SiteLearner.sample(pages)
+    # Of the sample alone the heading has most; the other pages have longer paragraphs.
+    pages = [
+        page if page in sample else Page.from_html(f"<title>aaaa</title><p>aaaa<h2>{n}", page.url)
+        for n, page in enumerate(pages)
+    ]
+    tags = [block.tag for page in sample for block in page.content.blocks]
+
+    def content(pages: list[Page]) -> set[str]:
+        labels = np.concatenate(learner.learn(pages).labels).tolist()
+        return {tag for tag, label in zip(tags, labels, strict=True) if label}
+
+    assert content(sample) == {"h2"}
+    assert content(pages) == {"p"}

@@ -9,6 +9,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pylcs
 import pytest
 
 from contentspider.evaluation.corpora import find_corpora
@@ -20,7 +21,7 @@ from contentspider.page.tree.blocks import Block
 from contentspider.site.judge import rows as rows_module
 from contentspider.site.judge.prior import Prior
 from contentspider.site.judge.slots import SlotTable, count_names
-from contentspider.site.learn import learner as learner_module
+from contentspider.site.learn import sampling
 from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.learn.options import LearningOptions
 from contentspider.site.models.model import SiteModel
@@ -30,7 +31,6 @@ from contentspider.site.vote.relevance import (
     MAX_CHARS,
     contrasts,
     lcs_length,
-    lcs_length_pylcs,
     lcs_lengths,
     other_hints,
     own_hints,
@@ -44,18 +44,17 @@ PROSE = (
 )
 
 
-def test_both_lcs_implementations_agree() -> None:
+def test_lcs_length_equals_that_of_pylcs() -> None:
     draw = random.Random(1)
     for _ in range(300):
         first, second = (
             "".join(draw.choice("abcdeé日") for _ in range(draw.randint(0, 90))) for _ in range(2)
         )
         length = lcs_length(first, second)
-        assert length == lcs_length_pylcs(first, second) == lcs_length(second, first)
+        assert length == pylcs.lcs_sequence_length(first, second) == lcs_length(second, first)
         assert 0 <= length <= min(len(first), len(second))
-    for count in (lcs_length, lcs_length_pylcs):
-        assert count("x" * 5_000, "x" * 5_000) == MAX_CHARS
-        assert count("", "tea") == 0
+    assert lcs_length("x" * 5_000, "x" * 5_000) == MAX_CHARS
+    assert lcs_length("", "tea") == 0
 
 
 def test_pylcs_is_not_imported_by_default_learning() -> None:
@@ -278,10 +277,8 @@ def test_model_is_independent_of_page_order(example, monkeypatch, limit) -> None
     _, pages = example
     found = list(pages.values())
     if limit:
-        monkeypatch.setattr(learner_module, "MIN_SAMPLE", 5)
-        monkeypatch.setattr(
-            learner_module, limit, {"MAX_SAMPLE": 9, "MAX_SAMPLE_BLOCKS": 99}[limit]
-        )
+        monkeypatch.setattr(sampling, "MIN_SAMPLE", 5)
+        monkeypatch.setattr(sampling, limit, {"MAX_SAMPLE": 9, "MAX_SAMPLE_BLOCKS": 99}[limit])
     versions = set()
     for seed in range(3):
         random.Random(seed).shuffle(found)
@@ -297,7 +294,7 @@ def test_pages_without_url_are_sampled_by_content() -> None:
 
 
 def test_sample_of_samples_equals_sample_of_all_pages(monkeypatch) -> None:
-    monkeypatch.setattr(learner_module, "MAX_SAMPLE", 4)
+    monkeypatch.setattr(sampling, "MAX_SAMPLE", 4)
     pages = [Page.from_html(f"<p>{PROSE}", f"/{n}") for n in range(20)]
     sample = SiteLearner.sample
     assert sample(pages) == sample([*sample(pages[:7]), *sample(pages[7:])])

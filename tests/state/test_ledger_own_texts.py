@@ -12,7 +12,7 @@ from contentspider.page.input.page import Page
 from contentspider.site.own.texts import MAX_TEXTS, OwnText
 from contentspider.site.sample import sample_order
 from contentspider.state.history.history import History
-from contentspider.state.ledger import pages as pages_module
+from contentspider.state.ledger import places
 from contentspider.state.ledger.database import Database
 from contentspider.state.ledger.ledger import Ledger
 from contentspider.state.ledger.own_texts import OwnAnswer
@@ -125,7 +125,7 @@ def test_history_keeps_answers_of_own_text_sources_of_last_crawl_per_site(path: 
 
 
 def test_page_sample_prefers_pages_with_own_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pages_module, "PAGES_WITH_TEXT", 3)
+    monkeypatch.setattr(places, "PAGES_WITH_TEXT", 3)
     every = [f"http://e.org/{number}" for number in range(40)]
     told = {address for address in every if address.endswith(("7", "8"))}
     first = sorted(told, key=sample_order)[:3]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import random
+from functools import cache
 from typing import TYPE_CHECKING
 
 import pytest
 
 from contentspider.page.input.page import Page
 from contentspider.site.sample import sample_order
+from contentspider.site.templates import PAGES_PER_TEMPLATE, page_template
 from contentspider.state.ledger.database import Database
 from contentspider.state.ledger.pages import PageSample
 from tests.state.test_storage import HTML
@@ -65,3 +67,72 @@ def test_sites_share_page_sample_limit(path: Path) -> None:
     kept = {site: [page.url for page in pages.sample(site)] for site in pages.sites()}
     assert kept["large"] == sorted(sorted(large, key=sample_order)[:4])
     assert [len(kept[site]) for site in "abcd"] == [2, 2, 2, 2]
+
+
+@cache
+def of_template(address: str) -> Page:
+    """Return a page of one of eight templates, four of which have few pages."""
+    number = int(address.rpartition("/")[2])
+    depth = number % 4 if number % 10 else 4 + number % 40 // 10
+    return Page.from_html("<div>" * (depth + 1) + "Tea is made of leaves", address)
+
+
+def chosen_by_sorting(addresses: list[str], size: int, preferred: list[str]) -> set[str]:
+    """Return the addresses of the pages that stay, by sorting all of them at once."""
+    first = sorted(set(addresses) - set(preferred), key=sample_order)[: size - len(preferred)]
+    ranked = []
+    for template in {page_template(of_template(address)) for address in addresses}:
+        of_it = [url for url in addresses if page_template(of_template(url)) == template]
+        ordered = sorted(of_it, key=sample_order)[:PAGES_PER_TEMPLATE]
+        ranked += [(rank, sample_order(url), url) for rank, url in enumerate(ordered)]
+    return {*preferred, *first, *(url for _, _, url in sorted(ranked)[:size])}
+
+
+@pytest.mark.parametrize("seed", [0, 2, 5])
+def test_page_sample_has_first_pages_of_each_template(seed: int, path: Path) -> None:
+    draw = random.Random(seed)
+    addresses = [f"http://e.org/{number}" for number in range(120)]
+    preferred = draw.sample(addresses, seed)
+    expected = chosen_by_sorting(addresses, 9, preferred)
+    arrivals = draw.choices(addresses, k=90) + addresses
+    draw.shuffle(arrivals)
+    for portion in range(0, len(arrivals), 70):
+        database = Database(path)
+        pages = PageSample(database, site_pages=9)
+        for address in arrivals[portion : portion + 70]:
+            # The own text of a page may become known after the page.
+            has_own_text = address in preferred and portion > 70
+            pages.offer("e.org", of_template(address), has_own_text)
+            assert len(list(pages.sample("e.org"))) <= 18
+        for address in preferred if portion > 70 else ():
+            pages.offer("e.org", of_template(address), True)
+        database.commit()
+        # What a process does after its last commit is lost with it.
+        pages.offer("e.org", Page.from_html("<h1>" * 9 + "Lost", "http://e.org/0"))
+        database.rollback()
+        database.close()
+    database = Database(path, read_only=True)
+    sample = [page.url for page in PageSample(database).sample("e.org")]
+    assert len(sample) == len(set(sample))
+    assert set(sample) == expected
+    others = sorted(set(addresses) - set(preferred), key=sample_order)
+    pages = PageSample(database, site_pages=9)
+    uniform = [page.url for page in pages.uniform("e.org")]
+    assert uniform == sorted([*preferred, *others[: 9 - len(preferred)]])
+    database.close()
+
+
+def test_page_sample_of_older_ledger_is_continued() -> None:
+    database = Database(None)
+    addresses = sorted((f"http://e.org/{n}" for n in range(9)), key=sample_order)
+    for address in addresses[1:4]:
+        data = of_template(address).dump()
+        values = ("e.org", sample_order(address), address, data)
+        database.do("INSERT INTO pages VALUES (?, ?, ?, ?)", values)
+    damaged = "INSERT INTO pages VALUES ('e.org', ?, 'http://e.org/damaged', x'00')"
+    for place in (10**12, "text"):
+        database.do(damaged, (place,))
+    pages = PageSample(database, site_pages=2)
+    pages.offer("e.org", of_template(addresses[0]))
+    assert addresses[0] in [page.url for page in pages.sample("e.org")]
+    assert len(list(pages.sample("e.org"))) <= 4

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from contentspider.crawl.base.process_memory import MB
-from contentspider.site.learn import learner
+from contentspider.site.learn import learner, sampling
 from contentspider.state.outcome import Outcome
 from tests.bombs import KINDS, page
 from tests.conftest import read_jsonl, serve
@@ -127,11 +127,11 @@ def test_learning_sample_is_limited_in_characters(monkeypatch: pytest.MonkeyPatc
 
     pages = [Page.from_html(article(number), f"/{number}") for number in range(30)]
     all_of_them = learner.SiteLearner.sample(pages)
-    monkeypatch.setattr(learner, "MAX_SAMPLE_CHARS", 10 * learner._chars(pages[0]))
+    monkeypatch.setattr(sampling, "MAX_SAMPLE_CHARS", 10 * sampling._chars(pages[0]))
     first = learner.SiteLearner.sample(pages)
     assert 5 < len(first) < 15
     assert first == all_of_them[: len(first)] == learner.SiteLearner.sample(pages[::-1])
-    monkeypatch.setattr(learner, "MAX_SAMPLE_CHARS", 1)
+    monkeypatch.setattr(sampling, "MAX_SAMPLE_CHARS", 1)
     assert learner.SiteLearner.sample(pages) == all_of_them[:1]
 
 

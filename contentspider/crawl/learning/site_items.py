@@ -29,7 +29,7 @@ async def pass_site_items(keeper: LedgerKeeper, options: CrawlOptions) -> None:
     if keeper.is_stopping or keeper.is_broken or not keeper.crawler.crawling:
         return
     for key in keeper.ledger.pages.sites():
-        page = site_page(key, keeper.ledger.pages.sample(key))
+        page = site_page(key, keeper.ledger.pages.uniform(key))
         if page is None:
             logger.warning(
                 f"no site item for {key}: fewer than {MIN_PAGES} of its pages were read, or they"

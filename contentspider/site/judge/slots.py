@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from contentspider.page.words.names import step_tag
@@ -26,6 +27,12 @@ MAX_STEPS = 50_000
 # belongs to the template.
 SURE_SHARE = 0.7
 TEMPLATE_PAGES = 4
+
+
+@lru_cache(maxsize=20_000)
+def tag_path(path: str) -> str:
+    """Return the tag path of a selector path: the path without ids, classes and roles."""
+    return "/".join(map(step_tag, path.split("/")))
 
 
 def step_names(step: str) -> list[str]:

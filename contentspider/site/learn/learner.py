@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from bisect import insort
 from dataclasses import replace
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, NamedTuple
@@ -21,15 +20,16 @@ from contentspider.site.judge.prior import Prior
 from contentspider.site.judge.rows import text_key
 from contentspider.site.learn.language import is_english_wrong
 from contentspider.site.learn.options import LearningOptions, OptionError
+from contentspider.site.learn.sampling import sample_pages
 from contentspider.site.models.model import ENOUGH_PAGES, SiteModel
 from contentspider.site.models.summary import Baseline, SlotSummary, shown_shares
 from contentspider.site.own.assessment import assess
 from contentspider.site.own.matching import path_key, stated_texts, texts_by_page
 from contentspider.site.own.vote import OwnVote
-from contentspider.site.sample import sample_order
 from contentspider.site.vote.blocks import all_blocks, count_pages, gather, group_mean
-from contentspider.site.vote.labels import LABELS, OWN, VOTES
+from contentspider.site.vote.labels import LABELS, OWN, PAPER, VOTES
 from contentspider.site.vote.objections import OBJECTIONS
+from contentspider.site.vote.paper import SiteScores
 from contentspider.site.vote.teasers import teaser_slots
 from contentspider.site.vote.votes import VOTERS, vote
 
@@ -48,20 +48,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# More pages take longer and do not improve the labels (research/docs/experiments.md, learning
-# curve).
-MAX_SAMPLE = 200
-# A sample of pages with hundreds of blocks is smaller, but has at least MIN_SAMPLE pages: learning
-# takes about 1 s for 12,000 blocks.
-MAX_SAMPLE_BLOCKS = 25_000
-MIN_SAMPLE = 40
-# The memory limit of a sample, in characters of texts and paths; each block counts as BLOCK_CHARS
-# more. 200 pages of an ordinary website have up to 69 million; only hostile pages have more.
-MAX_SAMPLE_CHARS = 80_000_000
-BLOCK_CHARS = 500
-# The sample prefers up to this many pages with an own text. Ten of them improve the labels nearly
-# as much.
-MAX_WITH_TEXT = 40
 # The SVM is trained on at most this many blocks, which takes about 1.5 s.
 MAX_TRAINING_BLOCKS = 60_000
 MAX_NOISE_TEXTS = 5_000
@@ -135,14 +121,19 @@ class SiteLearner:
         """Return the model that `fit` returns, with its sample and the sample's labels."""
         own_texts = list(own_texts)
         examples = ExamplePages(self.options.own_fields)
-        sample = self.sample(examples.watch(pages), own_texts)
+        scores = SiteScores() if self.options.labels == PAPER else None
+        watched = examples.watch(pages)
+        sample = self.sample(scores.watch(watched) if scores else watched, own_texts)
         if not sample:
             raise NotEnoughTextError(
                 f"{self.site or 'the site'}: no page has any text to learn from; give HTML pages"
                 " with text"
             )
         site = gather([page.content for page in sample], [page.hints for page in sample])
-        labels = self.label(sample, site, own_texts)
+        if scores is None:
+            labels = self.label(sample, site, own_texts)
+        else:
+            labels = SiteLabels(scores.labels(sample))
         model = self._train(sample, site, labels)
         model.use_own_fields(examples.learn(sample, self.site, model.slot_of), examples.digest)
         if model.baseline is not None:
@@ -160,20 +151,7 @@ class SiteLearner:
         Only pages with text are chosen: at most `MAX_SAMPLE`, and fewer if they have more than
         `MAX_SAMPLE_BLOCKS` blocks. Up to `MAX_WITH_TEXT` pages with *own_texts* are preferred.
         """
-        # Addresses are compared by path, since own texts may be at an old domain of the site.
-        text_keys = {path_key(own.url) for own in own_texts}
-        with_text, without_text = _FirstPages(MAX_SAMPLE + MAX_WITH_TEXT), _FirstPages(MAX_SAMPLE)
-        for page in pages:
-            if page.content.blocks:
-                has_text = bool(text_keys) and path_key(page.url) in text_keys
-                (with_text if has_text else without_text).add(page)
-        preferred, other_pages = with_text.pages[:MAX_WITH_TEXT], with_text.pages[MAX_WITH_TEXT:]
-        other_pages += without_text.pages
-        sample = (preferred + sorted(other_pages, key=_order))[:MAX_SAMPLE]
-        blocks = sum(len(page.content.blocks) for page in sample)
-        if blocks > MAX_SAMPLE_BLOCKS:
-            sample = sample[: max(MIN_SAMPLE, len(sample) * MAX_SAMPLE_BLOCKS // blocks)]
-        return sorted(sample, key=_order)
+        return sample_pages(pages, {path_key(own.url) for own in own_texts})
 
     @cached_property
     def judge(self) -> Prior:
@@ -292,48 +270,6 @@ def label_by_own_texts(sample: list[Page], site: SiteBlocks) -> Floats:
     texts = texts_by_page(sample, stated_texts(sample))
     own_vote = OwnVote(sample, site, None, texts, VOTERS, OBJECTIONS)
     return own_vote.probabilities(own_vote.evidence)
-
-
-class _FirstPages:
-    """Collects the first *max_pages* of all added pages, in the order of samples.
-
-    If the pages have more than `MAX_SAMPLE_CHARS` together, it keeps fewer, but at least one.
-    """
-
-    def __init__(self, max_pages: int) -> None:
-        self._max_pages = max_pages
-        self._chars = self._added = 0
-        # Pages from this key on were dropped, and are not accepted any more.
-        self._end: tuple[bytes, list[str]] | None = None
-        self._entries: list[tuple[tuple[bytes, list[str]], int, Page]] = []
-
-    @property
-    def pages(self) -> list[Page]:
-        """Return the pages in the order of samples."""
-        return [page for _, _, page in self._entries]
-
-    def add(self, page: Page) -> None:
-        """Add a page, and drop the last pages if there are too many."""
-        key = _order(page)
-        if self._end is not None and key >= self._end:
-            return
-        self._added += 1
-        self._chars += _chars(page)
-        insort(self._entries, (key, self._added, page))
-        is_long = self._chars > MAX_SAMPLE_CHARS
-        while len(self._entries) > self._max_pages or (is_long and len(self._entries) > 1):
-            self._end, _, last = self._entries.pop()
-            self._chars -= _chars(last)
-            is_long = self._chars > MAX_SAMPLE_CHARS
-
-
-def _chars(page: Page) -> int:
-    return sum(len(block.text) + len(block.path) + BLOCK_CHARS for block in page.content.blocks)
-
-
-def _order(page: Page) -> tuple[bytes, list[str]]:
-    """Return the sort key of a page in samples; pages with one address are sorted by their text."""
-    return sample_order(page.url), [block.text for block in page.content.blocks]
 
 
 def _noise_texts(site: SiteBlocks, labels: Bools) -> frozenset[str]:

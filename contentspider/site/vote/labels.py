@@ -2,7 +2,8 @@
 
 - ``votes``, the default: the site's vote over the prior, own texts, relevance and repetition.
 - ``own``: own texts without the prior.
-- ``paper``: exactly Algorithm 1 of the paper. The package ``contentspider-research`` has variants.
+- ``paper``: exactly Algorithm 1 of the paper, over all pages of a site. The package
+  ``contentspider-research`` has variants.
 
 Other packages add their own with an entry point of the group ``contentspider.labels``
 (docs/extending.md).
@@ -27,12 +28,12 @@ if TYPE_CHECKING:
 # probability that it is content, from 0 to 1.
 Labels: TypeAlias = "Callable[[list[Page], SiteBlocks], NDArray[np.float32]]"
 
-VOTES, OWN = "votes", "own"
+VOTES, OWN, PAPER = "votes", "own", "paper"
 LABELS: PlugIns[Labels] = PlugIns(
     "contentspider.labels",
     {
         VOTES: "contentspider.site.learn.learner:label_by_votes",
         OWN: "contentspider.site.learn.learner:label_by_own_texts",
-        "paper": "contentspider.site.vote.paper:label_like_the_paper",
+        PAPER: "contentspider.site.vote.paper:label_like_the_paper",
     },
 )

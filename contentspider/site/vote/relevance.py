@@ -1,7 +1,6 @@
 """Relevance of a text to a page's hints, by the longest common subsequence (LCS).
 
-rapidfuzz computes the LCS a hundred times as fast as pylcs, with the same result. Only
-`contentspider.site.vote.paper` uses pylcs, as the paper does.
+rapidfuzz computes the LCS a hundred times as fast as pylcs, with the same result.
 """
 
 from __future__ import annotations
@@ -36,13 +35,6 @@ MAX_HINTS = 6
 def lcs_length(first: str, second: str) -> int:
     """Return the length of the longest common subsequence of two texts, cut to `MAX_CHARS`."""
     return int(LCSseq.similarity(first[:MAX_CHARS], second[:MAX_CHARS]))
-
-
-def lcs_length_pylcs(first: str, second: str) -> int:
-    """Return the same as `lcs_length`, computed by pylcs, which holds the GIL for up to 7 ms."""
-    import pylcs
-
-    return int(pylcs.lcs_sequence_length(first[:MAX_CHARS], second[:MAX_CHARS]))
 
 
 def own_hints(hints: Sequence[Hints], originals: Sequence[int] | None = None) -> list[list[str]]:

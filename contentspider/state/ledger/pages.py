@@ -8,21 +8,24 @@ from typing import TYPE_CHECKING
 
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.page.input.page import Page
-from contentspider.site.sample import ORDER_BYTES, sample_order
+from contentspider.site.sample import sample_order
+from contentspider.site.templates import page_template
+from contentspider.state.ledger.places import FRONT, SamplePlaces
 
 if TYPE_CHECKING:
     from contentspider.state.ledger.database import Database
 
 logger = logging.getLogger(__name__)
 
-SITE_PAGES, ALL_PAGES = 200, 2_000  # pages kept of one site, and of all sites of a crawl
-PAGES_WITH_TEXT = 40  # pages with an own text that come first: the learner uses no more of them
-FRONT = bytes(ORDER_BYTES)
-AFTER_FRONT = FRONT[1:] + b"\1"
+# Pages kept of one site for their order; up to as many again are kept for their template.
+SITE_PAGES = 200
+ALL_PAGES = 3_000  # pages kept of all sites of a crawl
 
 
 class PageSample:
-    """A sample of each site's pages: pages with an own text first, then in `sample_order`."""
+    """A sample of each site's pages: pages with an own text, the first pages in `sample_order`, and
+    the first pages of each template (`SamplePlaces`).
+    """
 
     def __init__(
         self, database: Database, site_pages: int = SITE_PAGES, all_pages: int = ALL_PAGES
@@ -32,64 +35,69 @@ class PageSample:
         self._site_pages, self._all_pages = site_pages, all_pages
         query = "SELECT site, count(*) FROM pages GROUP BY site"
         self._counts: dict[str, int] = dict(database.rows(query))
-        # The bound of each full sample, by site: only pages before it in `sample_order` are added.
-        self._bounds: dict[str, bytes] = {}
-        most = max(self._counts.values(), default=0)
-        is_full = sum(self._counts.values()) >= all_pages
-        for site, count in self._counts.items():
-            if count >= site_pages or (is_full and count == most):
-                self._bounds[site] = self._last(site)
+        self._places: dict[str, SamplePlaces] = {}
+        # The places of the stored pages by their keys, of the sites in `_places`.
+        self._stored: dict[str, dict[bytes, bytes]] = {}
 
     def offer(self, site: str, page: Page, has_own_text: bool = False) -> None:
-        """Keep a page if it belongs to its site's sample. For most pages this costs one hash."""
-        place = sample_order(page.url)
-        if has_own_text:
-            place = self._front_place(site, place)
-        bound = self._bounds.get(site)
-        if bound is not None and place >= bound:
+        """Keep a page if it belongs to its site's sample. For most pages this costs one hash and
+        the search for the path of most text.
+        """
+        places = self._of_site(site)
+        key = sample_order(page.url) + page_template(page)
+        if not places.add(key, has_own_text):
             return
-        values = (site, place, page.url, page.dump())
-        added = self._do("INSERT OR IGNORE INTO pages VALUES (?, ?, ?, ?)", values)
-        if not added.rowcount:
-            return
-        count = self._counts[site] = self._counts.get(site, 0) + 1
-        if count > self._site_pages:
-            self._drop_last(site)
-        elif sum(self._counts.values()) > self._all_pages:
-            self._drop_last(max(self._counts, key=lambda key: (self._counts[key], key)))
-        elif count == self._site_pages:
-            self._bounds[site] = self._last(site)
+        self._store(site, page)
+        while sum(self._counts.values()) > self._all_pages:
+            largest = max(self._counts, key=lambda name: (self._counts[name], name))
+            places = self._of_site(largest)
+            places.limit(places.size - 1)
+            self._store(largest)
 
-    def _front_place(self, site: str, order: bytes) -> bytes:
-        """Return the place of a page with an own text: at the front, if there is room."""
-        place = FRONT + order
-        which = "FROM pages WHERE site = ? AND place < ?"
-        query = f"SELECT count(*), max(place), max(place = ?) {which}"
-        count, last, is_known = self._database.row(query, (place, site, AFTER_FRONT))
-        if is_known:
-            return place
-        move = "UPDATE OR REPLACE pages SET place = ? WHERE site = ? AND place = ?"
-        if count >= PAGES_WITH_TEXT:
-            if place > last:
-                return order
-            self._do(move, (last[ORDER_BYTES:], site, last))
-        self._do(move, (place, site, order))  # the page may have come before its own text
-        return place
+    def _of_site(self, site: str) -> SamplePlaces:
+        """Return the places of a site's pages; reads them from the table the first time."""
+        if site not in self._places:
+            rows = self._database.rows("SELECT place FROM pages WHERE site = ?", (site,))
+            # A damaged place may be of any type.
+            stored = [place for (place,) in rows if isinstance(place, bytes)]
+            size, count = self._site_pages, len(stored)
+            is_full = sum(self._counts.values()) >= self._all_pages
+            if is_full and count == max(self._counts.values(), default=0):
+                size = min(size, count)
+            self._places[site] = SamplePlaces(stored, size)
+            self._stored[site] = {place.removeprefix(FRONT): place for place in stored}
+        return self._places[site]
 
-    def _drop_last(self, site: str) -> None:
-        last = self._last(site)
-        self._do("DELETE FROM pages WHERE site = ? AND place = ?", (site, last))
-        self._counts[site] -= 1
-        is_full = self._counts[site] == self._site_pages
-        self._bounds[site] = self._last(site) if is_full else last
-
-    def _last(self, site: str) -> bytes:
-        return bytes(self._database.value("SELECT max(place) FROM pages WHERE site = ?", (site,)))
+    def _store(self, site: str, page: Page | None = None) -> None:
+        """Bring the table to the present places of a site; *page* may be new."""
+        places, stored = self._places[site].all(), self._stored[site]
+        for key in stored.keys() - places.keys():
+            self._do("DELETE FROM pages WHERE site = ? AND place = ?", (site, stored[key]))
+        for key, place in places.items():
+            if key not in stored and page is not None:
+                values = (site, place, page.url, page.dump())
+                self._do("INSERT OR REPLACE INTO pages VALUES (?, ?, ?, ?)", values)
+            elif stored.get(key, place) != place:
+                move = "UPDATE pages SET place = ? WHERE site = ? AND place = ?"
+                self._do(move, (place, site, stored[key]))
+        self._stored[site], self._counts[site] = places, len(places)
 
     def sample(self, site: str) -> Iterator[Page]:
         """Yield the sampled pages of a site in the order of their addresses; skip damaged ones."""
-        query = "SELECT url, page FROM pages WHERE site = ? ORDER BY url"
-        for url, data in self._database.rows(query, (site,)):
+        yield from self._read("SELECT url, page FROM pages WHERE site = ? ORDER BY url", site)
+
+    def uniform(self, site: str) -> Iterator[Page]:
+        """Yield the pages of `sample` without pages that stay for their template alone, in which
+        rare templates have more than their share.
+        """
+        query = (
+            "SELECT * FROM (SELECT url, page FROM pages WHERE site = ? ORDER BY place LIMIT ?)"
+            " ORDER BY url"
+        )
+        yield from self._read(query, site, self._site_pages)
+
+    def _read(self, query: str, *values: object) -> Iterator[Page]:
+        for url, data in self._database.rows(query, values):
             try:
                 page = Page.load(data)
             except ContentSpiderError as error:
