@@ -271,7 +271,7 @@ def run_experiment(
     elif name == "learning-curve":
         lines = _learning_curve(source, chart, labels, features)
     elif name == "cart":
-        lines = cart_tables(read_sites(source, pages), OWNER_FOLDS, chart)
+        lines = cart_tables(read_sites(source, pages), folds, chart)
     else:
         if weights == EQUAL and name not in WEIGHTED:
             raise ContentSpiderError(
