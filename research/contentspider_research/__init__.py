@@ -11,6 +11,7 @@ EXPERIMENTS = (
     "learning-curve",
     "baselines",
     "classifiers",
+    "cart",
 )
 # How much a block counts in a site's classifier: by its length as ours does, or each once, which
 # is the published classifier.

@@ -211,6 +211,12 @@ def train_folds(options: argparse.Namespace) -> None:
         ("elements", "blocks"),
         "elements",
     ),
+    argument(
+        "--cross-fit",
+        "judge each corpus by a prior that was trained on corpora of other owners (default: by the"
+        " shipped prior)",
+    ),
+    FOLDS,
     argument("--images", "write a row for each picture, too"),
     argument("--excel", "put an apostrophe before texts that a spreadsheet takes for formulas"),
     STATE_DIR,
@@ -220,18 +226,21 @@ def dataset(options: argparse.Namespace) -> None:
     what stands around it, its words, what the site's votes say of it, and its label
     (research/docs/dataset.md has the columns).
     """
+    from contentspider.evaluation.corpora import find_corpora
     from contentspider_research.dataset.dataset import check_output, read_records, write_dataset
     from contentspider_research.dataset.sources import crawl_sources, find_sources
+    from contentspider_research.training import cross_fit
 
     check_output(options.output)
     path = Path(options.source)
+    priors = cross_fit(find_corpora(path), options.folds) if options.cross_fit else None
     if path.exists() and path.suffix != ".sqlite":
         sources = find_sources(path)
     else:
         from contentspider.state.crawls.export import find_crawl
 
         sources = crawl_sources(find_crawl(options.source, options.state_dir or ""))
-    records = read_records(sources, options.labels, options.units, options.images)
+    records = read_records(sources, options.labels, options.units, options.images, priors)
     written = write_dataset(records, options.output, excel=options.excel)
     print(f"{written} rows -> {options.output}", file=sys.stderr)
 

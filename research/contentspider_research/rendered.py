@@ -6,11 +6,16 @@ each with ``name``, ``id`` and ``classes``), its text nodes (``text``), its ``co
 box (``bound``). The record of the ``body`` has its box, and in ``scroll`` how far the window was
 scrolled (published data) or the size of the whole page (our own). A page may bring the text that is
 its content (``gold``).
+
+`rendered_page` makes a page of its record alone. `add_visuals` adds what a record says to a page
+that was read from its HTML file.
 """
 
 from __future__ import annotations
 
 import json
+from bisect import bisect_right
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from contentspider.evaluation.corpora import json_lines
@@ -21,8 +26,11 @@ from contentspider.page.tree.blocks import Block, PageBlocks, element_key
 from contentspider.page.tree.text import clean_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
+
+# Characters at the beginning of a block that identify it if the whole block does not match.
+BEGINNING_CHARS = 16
 
 
 def read_rendered(path: Path) -> Iterator[Page]:
@@ -94,13 +102,7 @@ def rendered_page(record: dict[str, Any]) -> Page:
                 links=int(linked),
             )
         )
-        box = {
-            f"box {side}": str(entry["bound"][side] + scrolled.get(side, 0))
-            for side in ("width", "height", "left", "top")
-        }
-        content.visuals.append(
-            {**{str(name): str(value) for name, value in entry["computed"].items()}, **box}
-        )
+        content.visuals.append(_visual(entry, entry["bound"], scrolled))
     hints = Hints(
         tuple(dict.fromkeys(record["titles"])),
         tuple(dict.fromkeys(record["descriptions"])),
@@ -109,25 +111,88 @@ def rendered_page(record: dict[str, Any]) -> Page:
     return Page(str(record["url"]), content, hints)
 
 
-def _extent(record: dict[str, Any]) -> tuple[float, float]:
+def add_visuals(page: PageBlocks, record: Mapping[str, Any]) -> None:
+    """Add the size of a rendered page, and the computed CSS and box of each of its blocks, to a
+    page that was read from its HTML file.
+
+    A block is matched to the texts of the *record* by its characters, in reading order. Its CSS is
+    that of the first text in it, its box the smallest one around all texts in it. A block that the
+    browser did not show has neither.
+    """
+    entries: list[dict[str, Any]] = record["texts"]
+    scrolled = _scrolled(record)
+    texts = ["".join("".join(entry["text"]).split()) for entry in entries]
+    starts = list(accumulate(map(len, texts), initial=0))
+    whole = "".join(texts)
+    page.extent = _extent(record)
+    page.visuals = []
+    end = 0
+    for block in page.blocks:
+        text = "".join(block.text.split())
+        start = _find(whole, text, end)
+        if start >= 0:
+            end = start + len(text)
+            first, last = (bisect_right(starts, place) - 1 for place in (start, end - 1))
+        else:
+            # A part of the text that has its own box, such as an inline block, comes after the text
+            # around it in a record. Then only the beginning matches.
+            start = _find(whole, text[:BEGINNING_CHARS], end)
+            if start < 0:
+                page.visuals.append({})
+                continue
+            first = last = bisect_right(starts, start) - 1
+            while last + 1 < len(texts) and texts[last + 1] in text:
+                last += 1
+            end = starts[last + 1]
+        bound = _bound_around([entry["bound"] for entry in entries[first : last + 1]])
+        page.visuals.append(_visual(entries[first], bound, scrolled))
+
+
+def _find(whole: str, text: str, begin: int) -> int:
+    """Return where a text occurs first after *begin*, or else first of all; -1 if it does not."""
+    start = whole.find(text, begin) if text else -1
+    return start if start >= 0 or not text else whole.find(text)
+
+
+def _bound_around(bounds: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """Return the smallest box around boxes, in the form of a record."""
+    left, top = (min(bound[side] for bound in bounds) for side in ("left", "top"))
+    right = max(bound["left"] + bound["width"] for bound in bounds)
+    bottom = max(bound["top"] + bound["height"] for bound in bounds)
+    return {"left": left, "top": top, "width": right - left, "height": bottom - top}
+
+
+def _visual(
+    entry: Mapping[str, Any], bound: Mapping[str, float], scrolled: Mapping[str, float]
+) -> dict[str, str]:
+    """Return the computed CSS in an entry, and a box, which counts from the page's corner."""
+    box = {
+        f"box {side}": str(bound[side] + scrolled.get(side, 0))
+        for side in ("width", "height", "left", "top")
+    }
+    return {**{str(name): str(value) for name, value in entry["computed"].items()}, **box}
+
+
+def _extent(record: Mapping[str, Any]) -> tuple[float, float]:
     """Return the width and height of a page; 0, 0 for a record without a body.
 
-    Published records lack the size of the page. Its width is computed as the body's width and twice
-    its left margin. Its height ends with the body, or with the lowest block if floats overflow the
-    body.
+    The height ends with the body, or with the lowest text if floats overflow the body. The size in
+    our own records is at least that of the browser's window, which is higher than most pages.
+    Published records lack the size. Their width is computed as the body's width and twice its left
+    margin.
     """
     body = record.get("body") or {}
     scroll, bound = body.get("scroll", {}), body.get("bound", {})
-    if "width" in scroll:
-        return float(scroll["width"]), float(scroll["height"])
     if not bound:
         return 0.0, 0.0
     bounds = [bound, *(entry["bound"] for entry in record["texts"])]
-    bottom = max(each["top"] + each["height"] for each in bounds)
+    bottom = max(each["top"] + each.get("height", 0) for each in bounds)
+    if "width" in scroll:
+        return float(scroll["width"]), float(min(scroll["height"], bottom))
     return float(2 * bound["left"] + bound["width"]), float(bottom + scroll.get("top", 0))
 
 
-def _scrolled(record: dict[str, Any]) -> dict[str, float]:
+def _scrolled(record: Mapping[str, Any]) -> dict[str, float]:
     """Return how far the window was scrolled (``left``, ``top``) when the boxes were measured."""
     scroll = (record.get("body") or {}).get("scroll", {})
     return {side: scroll[side] for side in ("left", "top") if side in scroll}

@@ -5,8 +5,9 @@ from __future__ import annotations
 import csv
 import gzip
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 from researching import run
 from test_featuresets import rendered
@@ -20,6 +21,9 @@ from tests.sites import prose
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from numpy.typing import NDArray
+
+    from contentspider.page.input.page import Page
     from contentspider_research.dataset.records import Record
 
 RAW = (
@@ -386,3 +390,37 @@ def test_pictures_of_rendered_pages_have_boxes(tmp_path: Path) -> None:
         if (record["tag_name"], record["ancestors_names"]) == ("div", "div")
     )
     assert large["label"] == column["label"] is not None
+
+
+class ConstantPrior:
+    """A prior that gives all blocks of a page one probability."""
+
+    def __init__(self, probability: float) -> None:
+        self.probability = probability
+
+    def judge_page(self, page: Page) -> tuple[NDArray[np.float32], bool]:
+        return np.full(len(page.content.blocks), self.probability, dtype=np.float32), False
+
+
+def test_each_site_is_judged_by_its_own_prior(tmp_path: Path) -> None:
+    for name in ("tea", "ink"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "page.html").write_text("<p>Tea is made of leaves.</p>")
+    sources = [source for name in ("tea", "ink") for source in find_sources(tmp_path / name)]
+    priors: Any = {"tea": ConstantPrior(0.25), "ink": ConstantPrior(0.75)}
+    records = list(read_records(sources, priors=priors))
+    assert [(record["site"], record["prior"]) for record in records] == [
+        ("tea", 0.25),
+        ("ink", 0.75),
+    ]
+    with pytest.raises(ContentSpiderError, match="no prior for ink"):
+        list(read_records(sources, priors={"tea": priors["tea"]}))
+
+
+def test_cross_fit_dataset_needs_two_sites(corpora: Path, tmp_path: Path) -> None:
+    printed = run(
+        *("dataset", str(corpora), "--cross-fit", "-o", "rows.csv"), cwd=tmp_path, check=False
+    )
+    assert printed.returncode == 1
+    assert "two sites at least" in printed.stderr
+    assert not (tmp_path / "rows.csv").exists()

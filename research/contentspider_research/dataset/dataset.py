@@ -37,7 +37,7 @@ from contentspider_research.dataset.records import (
 from contentspider_research.training import label_blocks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
     from typing import BinaryIO
 
@@ -59,20 +59,31 @@ GROUP_ROWS = 5_000
 
 
 def read_records(
-    sources: Sequence[Source], labels: str = "", units: str = ELEMENTS, images: bool = False
+    sources: Sequence[Source],
+    labels: str = "",
+    units: str = ELEMENTS,
+    images: bool = False,
+    priors: Mapping[str, Prior] | None = None,
 ) -> Iterator[Record]:
     """Yield the records of all pages of *sources*, page by page (`page_records`).
 
     *labels* is one of `LABELLINGS` ("": gold where a site has it, else votes), *units* one of
-    `UNITS`; with *images* pictures are rows, too.
+    `UNITS`; with *images* pictures are rows, too. *priors* has the prior that judges each site
+    (default: the shipped one).
 
-    Votes are computed with the shipped prior. Memory grows with the largest site, as when
-    it is learned. Raises `ContentSpiderError` if no site has the gold that is asked for.
+    Memory grows with the largest site, as when it is learned. Raises `ContentSpiderError` if no
+    site has the gold that is asked for, or if *priors* lack a site.
     """
+    missing = [source.name for source in sources if priors and source.name not in priors]
+    if missing:
+        raise ContentSpiderError(
+            f"there is no prior for {', '.join(missing)}: only whole sites can be cross-fitted, not"
+            " collections of single pages; give the folders of sites alone"
+        )
     if labels == GOLD and not any(source.gold for source in sources):
         raise ContentSpiderError("there is no gold text here: give --labels votes, paper or none")
-    prior = Prior.shipped()
     for source in sources:
+        prior = priors[source.name] if priors else Prior.shipped()
         chosen = labels or (GOLD if source.gold else VOTES)
         for pages in source.batches():
             site = gather(

@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from contentspider.page.input.surroundings import read_surroundings
 from contentspider.page.tree.text import WORD
 from contentspider.page.words.names import step_tag
 from contentspider.site.judge.slots import step_names
+from contentspider_research.dataset.elements import tree_of
 from contentspider_research.features.announced import block_ranges, noise_sections
 from contentspider_research.features.derived import CONTAINED
+from contentspider_research.features.geometry import box_around, geometry, page_box, read_boxes
 from contentspider_research.features.thesis_names import CALLED, TAGS, called
 from contentspider_research.training import label_blocks
 
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
     from contentspider.evaluation.corpora import GoldPage
     from contentspider.page.input.page import Page
     from contentspider.page.tree.blocks import PageBlocks
+    from contentspider_research.features.geometry import Geometry
 
 TYPES = {
     "p": "p",
@@ -51,6 +55,13 @@ COLUMNS = [
     *(f"has_child_{tag}" for tag in BELOW.split()),
     *(f"contains_{text.replace(' ', '_')}" for text in CONTAINED),
 ]
+# What only a rendered page tells. The box of an element is the smallest one around its blocks: its
+# own box, unless there are block-level elements below it. The last column tells by boxes what
+# `is_uppermost_or_bottommost` tells by characters.
+GEOMETRY_COLUMNS = [
+    *("normalized_top", "normalized_bottom", "is_middle", "is_leftmost", "is_rightmost"),
+    *("is_on_side", "rect_size", "is_uppermost_or_bottommost_by_box"),
+]
 COLUMN = {name: number for number, name in enumerate(COLUMNS)}
 # What is noise whatever the tree says: the source joins the conditions by "and", under which hardly
 # an element falls; any of them is meant here.
@@ -64,8 +75,9 @@ TOP, BOTTOM = 0.03, 0.97
 
 @dataclass(slots=True)
 class Elements:
-    """The elements of one type on some pages: their features, the words and characters that no
-    element of a type below them has, whether they are content, and whether a rule makes them noise.
+    """The elements of one type on some pages: their features (`COLUMNS`; with geometry then
+    `GEOMETRY_COLUMNS`), the words and characters that no element of a type below them has, whether
+    they are content, and whether a rule makes them noise.
     """
 
     features: NDArray[np.float32]
@@ -85,9 +97,12 @@ class Elements:
         )
 
 
-def read_elements(page: Page, gold: GoldPage) -> dict[str, Elements]:
-    """Return the elements of each of `TYPES` on a page that was read with its attributes; content
-    is what has half of its words or more in blocks of the gold.
+def read_elements(page: Page, gold: GoldPage, with_geometry: bool = False) -> dict[str, Elements]:
+    """Return the elements of each of `TYPES` on a page that was read with its attributes, or that
+    was rendered; content is what has half of its words or more in blocks of the gold.
+
+    Elements of a rendered page that have no area are left out. *with_geometry* is for rendered
+    pages.
     """
     content = page.content
     first, end = block_ranges(content)
@@ -95,9 +110,11 @@ def read_elements(page: Page, gold: GoldPage) -> dict[str, Elements]:
     chars = np.array([len("".join(block.text.split())) for block in content.blocks])
     wanted, _ = label_blocks(page, gold)
     sums = [np.concatenate([[0], np.cumsum(column)]) for column in (words, chars, words * wanted)]
+    places = element_geometry(content, first, end)
     chosen: dict[str, list[int]] = {}
     for element in _countable(content):
-        if sums[0][end[element]] > sums[0][first[element]]:
+        has_area = element in places or not content.visuals
+        if has_area and sums[0][end[element]] > sums[0][first[element]]:
             chosen.setdefault(TYPES[content.tags[element]], []).append(element)
     own = np.zeros((2, len(content.parents)), dtype=np.int64)
     np.add.at(own.T, _typed(content), np.stack([words, chars], axis=1))
@@ -108,6 +125,9 @@ def read_elements(page: Page, gold: GoldPage) -> dict[str, Elements]:
         high = np.array([end[element] for element in members])
         size, content_words = (column[high] - column[low] for column in (sums[0], sums[2]))
         rows = features[members]
+        if with_geometry:
+            boxes = np.array([_geometry_row(places[element]) for element in members])
+            rows = np.hstack([rows, boxes.astype(np.float32)])
         vetoes = [COLUMN[name] for name in VETOES.get(kind, ())]
         found[kind] = Elements(
             rows,
@@ -117,6 +137,33 @@ def read_elements(page: Page, gold: GoldPage) -> dict[str, Elements]:
             np.any(rows[:, vetoes] > 0, axis=1),
         )
     return found
+
+
+def element_geometry(
+    page: PageBlocks, first: Sequence[int], end: Sequence[int]
+) -> dict[int, Geometry]:
+    """Return where the elements of a rendered page stand that have an area, by element.
+
+    The box of an element is the smallest one around the boxes of its blocks that the browser shows.
+    *first* and *end* are its `block_ranges`.
+    """
+    places: dict[int, Geometry] = {}
+    if not page.visuals:
+        return places
+    boxes = read_boxes(page)
+    whole = page_box(page, boxes)
+    for element, (start, stop) in enumerate(zip(first, end, strict=True)):
+        shown = [box for box in boxes[start:stop] if box.right > box.left and box.bottom > box.top]
+        if shown:
+            places[element] = geometry(box_around(shown), whole)
+    return places
+
+
+def _geometry_row(place: Geometry) -> list[float]:
+    """Return the values of `GEOMETRY_COLUMNS`."""
+    top, bottom, *sides, size = place
+    values = (top, bottom, *sides, place.is_on_side, size, place.is_uppermost_or_bottommost)
+    return [float(value) for value in values]
 
 
 def _typed(page: PageBlocks) -> list[int]:
@@ -158,12 +205,14 @@ def _features(
 ) -> NDArray[np.float32]:
     """Return the derived features of each element; *words* and *chars* are sums over the blocks."""
     found = np.zeros((len(page.parents), len(COLUMNS)), dtype=np.float32)
+    # A page that was rendered without its HTML file has only the tags in its selectors.
+    surroundings = page.around or read_surroundings(tree_of(page))
     noisy = noise_sections(page)
     total = max(int(chars[-1]), 1)
     names_of: list[frozenset[str]] = []
     above: list[frozenset[str]] = []
     for element, (parent, path) in enumerate(zip(page.parents, page.paths, strict=True)):
-        around = page.around[element]
+        around = surroundings[element]
         names_of.append(_called(path.rpartition("/")[2]))
         above.append(above[parent] | names_of[parent] if parent >= 0 else frozenset())
         start, stop = first[element], end[element]

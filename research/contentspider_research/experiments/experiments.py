@@ -19,6 +19,7 @@ import numpy as np
 
 from contentspider.evaluation.corpora import find_corpora
 from contentspider.ground.errors import ContentSpiderError
+from contentspider.ground.sites import SiteKeys
 from contentspider.page.input.page import Page
 from contentspider.page.tree.text import tokens
 from contentspider.page.write.output import to_text
@@ -32,7 +33,7 @@ from contentspider.site.vote.blocks import gather
 from contentspider_research import BY_LENGTH, EQUAL
 from contentspider_research.corpora import group_of
 from contentspider_research.experiments.published import judge_blocks, judge_pages, label_by_gold
-from contentspider_research.experiments.rendered_sites import find_rendered
+from contentspider_research.experiments.rendered_sites import RENDERED, add_boxes, find_rendered
 from contentspider_research.metric import block_score, edit_score
 from contentspider_research.training import cross_fit, label_blocks
 
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from contentspider.evaluation.corpora import GoldPage
+    from contentspider.evaluation.corpora import Corpus, GoldPage
     from contentspider.site.judge.prior import Prior
     from contentspider.site.judge.rows import Row
     from contentspider.site.scores import Score
@@ -51,6 +52,8 @@ logger = logging.getLogger(__name__)
 
 # Blocks that a classifier of many sites is trained on; more take minutes and change nothing.
 MAX_MIXED_BLOCKS = 60_000
+# The suite of rendered pages that belong to no corpus.
+RENDERED_SUITE = "rendered"
 Kept = list["NDArray[np.bool_]"]
 
 
@@ -87,54 +90,58 @@ class ExperimentSite:
         )
 
 
-def load_sites(source: Path, labels: str, pages: int) -> list[ExperimentSite]:
-    """Return the sites of *source*: a folder of corpora, or a file or folder of rendered pages
-    (``.jsonl.gz``, `contentspider_research.experiments.rendered_sites`).
+def read_sites(source: Path, pages: int) -> list[ExperimentSite]:
+    """Return the sites of *source*, without labels and priors: a folder of corpora, or a file or
+    folder of rendered pages (``.jsonl.gz``, `contentspider_research.experiments.rendered_sites`).
 
-    Of a corpus a sample of *pages* gold pages is taken; its prior has not seen the site
-    (cross-fit).
+    Of a corpus a sample of *pages* gold pages is taken. If the corpus has a file `RENDERED`, its
+    pages have the boxes and computed CSS in it.
     """
     if rendered := find_rendered(source):
-        sites = [
+        return [
             ExperimentSite(
-                found.name,
-                found.file,
-                "rendered",
-                found.pages,
-                found.gold,
-                [],
-                None,
-                found.is_mixed,
+                site.name, site.file, RENDERED_SUITE, site.pages, site.gold, [], None, site.is_mixed
             )
-            for found in rendered
+            for site in rendered
         ]
-    else:
-        corpora = find_corpora(source)
-        priors = cross_fit(corpora) if labels == "votes" and len(corpora) > 1 else {}
-        sites = []
-        for corpus in corpora:
-            gold = {page.path: page for page in corpus.gold()}
-            chosen = sorted(gold)
-            if len(chosen) > pages:
-                chosen = sorted(random.Random(0).sample(chosen, pages))
-            read = [
-                Page.from_html((corpus.folder / "html" / path).read_bytes(), path, attributes=True)
-                for path in chosen
-            ]
-            read = [page for page in read if page.content.blocks]
-            suite = corpus.suite
-            sites.append(
-                ExperimentSite(
-                    corpus.name,
-                    group_of(corpus),
-                    suite,
-                    read,
-                    [gold[page.url] for page in read],
-                    [],
-                    priors.get(corpus.name),
-                )
-            )
+    return [_read_corpus(corpus, pages) for corpus in find_corpora(source)]
+
+
+def _read_corpus(corpus: Corpus, pages: int) -> ExperimentSite:
+    gold = {page.path: page for page in corpus.gold()}
+    chosen = sorted(gold)
+    if len(chosen) > pages:
+        chosen = sorted(random.Random(0).sample(chosen, pages))
+    sample = [
+        Page.from_html((corpus.folder / "html" / path).read_bytes(), path, attributes=True)
+        for path in chosen
+    ]
+    sample = [page for page in sample if page.content.blocks]
+    add_boxes(sample, corpus.folder / RENDERED)
+    return ExperimentSite(
+        corpus.name,
+        group_of(corpus),
+        corpus.suite,
+        sample,
+        [gold[page.url] for page in sample],
+        [],
+        None,
+    )
+
+
+def load_sites(source: Path, labels: str, pages: int) -> list[ExperimentSite]:
+    """Return the sites of *source* as `read_sites` does, with the learner's labels. The prior that
+    labels a corpus has not seen it (cross-fit).
+    """
+    sites = read_sites(source, pages)
+    has_corpora = any(site.suite != RENDERED_SUITE for site in sites)
+    priors = (
+        cross_fit(find_corpora(source))
+        if has_corpora and labels == "votes" and len(sites) > 1
+        else {}
+    )
     for site in sites:
+        site.prior = priors.get(site.name)
         site.labels = site.own_labels(labels)
         logger.info(
             "%s: %d pages, %d blocks labelled",
@@ -279,6 +286,26 @@ def owner_folds(
             [site for site in sites if fold_of[site.group] == fold],
             [site for site in sites if fold_of[site.group] != fold],
         )
+
+
+def split_by_owner(sites: Sequence[ExperimentSite]) -> list[ExperimentSite]:
+    """Return the sites with the registered domain of their pages as owner, and a collection of
+    single pages as a site for each owner. Pages of corpora have no host: their owner stays.
+    """
+    keys = SiteKeys()
+    split = []
+    for site in sites:
+        rows: dict[str, tuple[list[Page], list[GoldPage | None]]] = {}
+        for page, gold in zip(site.pages, site.gold, strict=True):
+            owner = keys.key(page.url) if "://" in page.url else site.group
+            pages, golds = rows.setdefault(owner, ([], []))
+            pages.append(page)
+            golds.append(gold)
+        for owner, (pages, golds) in rows.items():
+            name = f"{site.name} {owner}" if site.is_mixed else site.name
+            suite = site.name if site.is_mixed else site.suite
+            split.append(ExperimentSite(name, owner, suite, pages, golds, [], None))
+    return split
 
 
 def per_site(

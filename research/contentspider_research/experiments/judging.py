@@ -175,7 +175,7 @@ def with_gold(sites: Sequence[ExperimentSite]) -> list[ExperimentSite]:
     found = [site for site in sites if None not in site.gold]
     if len({site.group for site in found}) < 2:
         raise ContentSpiderError(
-            "this experiment learns from gold text of other owners: it needs corpora of two owners"
-            " or more"
+            "this experiment learns from gold text of other owners: it needs gold of two owners or"
+            " more"
         )
     return found

@@ -1,12 +1,14 @@
 """Rendered pages with their gold text: files of sites, and of collections of single pages.
 
 Gold is a file ``SITE.gold.jsonl`` beside the pages (``url`` and ``text`` a line), or each record
-brings its own (``gold``).
+brings its own (``gold``). A corpus can have the records of its own pages beside its gold
+(`RENDERED`).
 """
 
 from __future__ import annotations
 
 import json
+import logging
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -14,16 +16,20 @@ from typing import TYPE_CHECKING
 from contentspider.evaluation.corpora import GoldPage, json_lines
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.page.tree.text import tokens
-from contentspider_research.rendered import read_with_gold
+from contentspider_research.rendered import add_visuals, read_with_gold, read_with_records
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from contentspider.page.input.page import Page
 
+logger = logging.getLogger(__name__)
 RENDERED_SUFFIXES = (".jsonl", ".jsonl.gz")
 GOLD_SUFFIX = ".gold.jsonl"
 CORPUS_GOLD = "gold.jsonl"
+# The records of a corpus: ``contentspider render CORPUS/html -o CORPUS/rendered.jsonl.gz``.
+RENDERED = "rendered.jsonl.gz"
 # Gold is asked of a page that has so much of its words: what was rendered may be a server's error,
 # of which no method can extract the article. In the open data 14 pages have less than 0.22, and
 # all others more than 0.42.
@@ -58,6 +64,21 @@ def find_rendered(source: Path) -> list[RenderedSite]:
     if files and not sites:
         raise ContentSpiderError(f"{source} has no rendered pages")
     return sites
+
+
+def add_boxes(pages: Sequence[Page], file: Path) -> None:
+    """Add the boxes and computed CSS in the records of a *file* to the *pages* of a corpus. If
+    there is no such file, the pages stay as they are.
+    """
+    if not file.is_file():
+        return
+    records = {page.url: record for page, record in read_with_records(file)}
+    for page in pages:
+        if page.url in records:
+            add_visuals(page.content, records[page.url])
+    missing = sum(page.url not in records for page in pages)
+    if missing:
+        logger.warning("%s has no record of %d of %d gold pages", file, missing, len(pages))
 
 
 def _read(path: Path) -> RenderedSite:

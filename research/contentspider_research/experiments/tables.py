@@ -24,6 +24,7 @@ from contentspider_research.experiments.experiments import (
     load_sites,
     measure,
     per_site,
+    read_sites,
 )
 from contentspider_research.experiments.hybrid import hybrid_tables
 from contentspider_research.experiments.judging import general_judges, site_judges, with_gold
@@ -240,15 +241,14 @@ def _learning_curve(source: Path, chart: Path, labels: str, features: Sequence[s
 def _classifiers(
     sites: Sequence[ExperimentSite], folds: int, chart: Path
 ) -> tuple[list[str], list[tuple[str, list[Result]]]]:
-    """Return the tables of other classifiers, and what is to be charted of them; draw those
-    beside it: by the pages' words, and of trees.
+    """Return the tables of other classifiers, and what is to be charted of them; draw beside it the
+    scores by the pages' words.
     """
     gold = with_gold(sites)
     own, charted = _table_of_means("a site's classifier", site_judges(sites, folds))
     general, _ = _table_of_means("general judge", general_judges(gold, OWNER_FOLDS))
     words = hybrid_tables(gold, OWNER_FOLDS, chart.with_stem(f"{chart.stem}-words"))
-    types = cart_tables(gold, OWNER_FOLDS, chart)
-    return [*own, "", *general, "", *words, "", *types], charted
+    return [*own, "", *general, "", *words], charted
 
 
 def run_experiment(
@@ -270,6 +270,8 @@ def run_experiment(
         lines = compare_methods(source, chart, pages)
     elif name == "learning-curve":
         lines = _learning_curve(source, chart, labels, features)
+    elif name == "cart":
+        lines = cart_tables(read_sites(source, pages), folds, chart)
     else:
         if weights == EQUAL and name not in WEIGHTED:
             raise ContentSpiderError(
