@@ -96,7 +96,7 @@ def test_classifier_is_never_trained_on_sites_of_owner_it_judges() -> None:
 def test_experiment_needs_gold_of_two_owners() -> None:
     sites = [site("one", "one"), site("two", "two"), site("three", "three", None)]
     assert with_gold(sites) == sites[:2]
-    with pytest.raises(ContentSpiderError, match="corpora of two owners or more"):
+    with pytest.raises(ContentSpiderError, match="two owners or more"):
         with_gold([site("a", "a"), site("b", "a"), sites[2]])
 
 
