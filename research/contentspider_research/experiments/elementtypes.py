@@ -108,8 +108,10 @@ def read_elements(page: Page, gold: GoldPage, with_geometry: bool = False) -> di
     first, end = block_ranges(content)
     words = np.array([len(WORD.findall(block.text)) for block in content.blocks], dtype=np.int64)
     chars = np.array([len("".join(block.text.split())) for block in content.blocks])
-    wanted, _ = label_blocks(page, gold)
-    sums = [np.concatenate([[0], np.cumsum(column)]) for column in (words, chars, words * wanted)]
+    is_content, _ = label_blocks(page, gold)
+    sums = [
+        np.concatenate([[0], np.cumsum(column)]) for column in (words, chars, words * is_content)
+    ]
     places = element_geometry(content, first, end)
     chosen: dict[str, list[int]] = {}
     for element in _countable(content):
@@ -119,7 +121,7 @@ def read_elements(page: Page, gold: GoldPage, with_geometry: bool = False) -> di
     own = np.zeros((2, len(content.parents)), dtype=np.int64)
     np.add.at(own.T, _typed(content), np.stack([words, chars], axis=1))
     features = _features(content, first, end, sums[0], sums[1])
-    found = {}
+    by_type = {}
     for kind, members in chosen.items():
         low = np.array([first[element] for element in members])
         high = np.array([end[element] for element in members])
@@ -129,14 +131,14 @@ def read_elements(page: Page, gold: GoldPage, with_geometry: bool = False) -> di
             boxes = np.array([_geometry_row(places[element]) for element in members])
             rows = np.hstack([rows, boxes.astype(np.float32)])
         vetoes = [COLUMN[name] for name in VETOES.get(kind, ())]
-        found[kind] = Elements(
+        by_type[kind] = Elements(
             rows,
             own[0][members],
             own[1][members],
             2 * content_words >= size,
             np.any(rows[:, vetoes] > 0, axis=1),
         )
-    return found
+    return by_type
 
 
 def element_geometry(
@@ -204,7 +206,7 @@ def _features(
     chars: NDArray[np.int64],
 ) -> NDArray[np.float32]:
     """Return the derived features of each element; *words* and *chars* are sums over the blocks."""
-    found = np.zeros((len(page.parents), len(COLUMNS)), dtype=np.float32)
+    features = np.zeros((len(page.parents), len(COLUMNS)), dtype=np.float32)
     # A page that was rendered without its HTML file has only the tags in its selectors.
     surroundings = page.around or read_surroundings(tree_of(page))
     noisy = noise_sections(page)
@@ -233,13 +235,13 @@ def _features(
             names.append("is_link")
         if chars[start] < TOP * total or chars[stop] > BOTTOM * total:
             names.append("is_uppermost_or_bottommost")
-        row = found[element]
+        row = features[element]
         row[[COLUMN[name] for name in names if name in COLUMN]] = 1
         row[COLUMN["inner_text_length"]] = words[stop] - words[start]
         row[COLUMN["child_text_length"]] = around.own_words
         row[COLUMN["position"]] = chars[start] / total
         row[COLUMN["under_noise_header"]] = noisy[start]
-    return found
+    return features
 
 
 def _called(step: str) -> frozenset[str]:
