@@ -20,10 +20,12 @@ from contentspider.crawl.learning import learn_process
 from contentspider.crawl.learning.learn_process import LearningError, learn_in_process
 from contentspider.ground.errors import NotEnoughTextError
 from contentspider.page.input.page import Page
+from contentspider.recrawl.judge import NEW_PAGE
 from contentspider.site.learn.options import LearningOptions
 from contentspider.site.models.model import SiteModel
 from contentspider.state.ledger.items import ItemBinding
 from contentspider.state.ledger.ledger import Ledger
+from contentspider.state.ledger.visits import Visit
 from contentspider.state.outcome import Outcome
 from contentspider.state.stores.models import ModelStore
 from tests.conftest import ROOT
@@ -53,6 +55,25 @@ def test_learning_process_returns_model_of_held_pages(held: Path) -> None:
     assert (model.site, model.pages) == ("example.org", 5)
     page = Page.from_html(article(7))
     assert "All rights reserved" not in model.extract(page).text
+
+
+@pytest.mark.parametrize(("labels", "pages"), [("votes", 5), ("paper", 8)])
+def test_algorithm_1_sums_all_pages_that_crawl_has_read(
+    held: Path, labels: str, pages: int
+) -> None:
+    ledger = Ledger(held)
+    for number in range(4, 8):
+        url = f"https://example.org/{number}"
+        page = Page.from_html(article(number), url)
+        visit = Visit(str(number), url, "example.org", "at", NEW_PAGE, "", "", "model", "first")
+        ledger.visits.note(visit, number, "text", page.dump())
+    other = Visit("o", "https://other.org/", "other.org", "at", NEW_PAGE, "", "", "m", "first")
+    ledger.visits.note(other, 9, "text", page.dump())
+    ledger.visits.note(Visit(**{**asdict(visit), "id": "u", "facts": NEW_PAGE}), 10, None, None)
+    ledger.commit()
+    ledger.close()
+    model = learn_in_process(held, "example.org", LearningOptions(labels=labels), 60).model
+    assert model.pages == pages
 
 
 def test_site_without_pages_raises_not_enough_text_error(held: Path) -> None:

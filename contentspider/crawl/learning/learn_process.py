@@ -24,6 +24,7 @@ from contentspider.crawl.learning.learn_server import ONE_THREAD, SERVER_VARIABL
 from contentspider.ground.errors import ContentSpiderError, NotEnoughTextError
 from contentspider.site.learn.options import LearningOptions
 from contentspider.site.models.model import SiteModel
+from contentspider.site.vote.labels import PAPER
 from contentspider.state.ledger.ledger import Ledger
 from contentspider.state.outcome import Outcome
 
@@ -144,10 +145,13 @@ def _check_exit(code: int, message: str) -> None:
         raise LearningError(last_line or f"the learning process ended with {code}")
 
 
-def _pages(ledger: Ledger, site: str) -> Iterator[Page]:
-    """Yield the held pages of a site and its sample, each page once."""
+def _pages(ledger: Ledger, site: str, labels: str) -> Iterator[Page]:
+    """Yield the held pages of a site and its sample, each page once. Algorithm 1 sums all pages, so
+    for `PAPER` labels all other pages that the crawl has read come, too.
+    """
     urls: set[str] = set()
-    for page in chain(ledger.items.held_pages(site), ledger.pages.sample(site)):
+    visited = ledger.pages.visited(site) if labels == PAPER else ()
+    for page in chain(ledger.items.held_pages(site), ledger.pages.sample(site), visited):
         if page.url not in urls:
             urls.add(page.url)
             yield page
@@ -198,7 +202,8 @@ def learn(task: dict[str, Any]) -> tuple[int, str, bytes]:
         options = LearningOptions(**task["options"])
         ledger = Ledger(Path(task["ledger"]), read_only=True)
         own_texts = ledger.own_texts.of_site(task["site"])
-        learned = SiteLearner(task["site"], options).learn(_pages(ledger, task["site"]), own_texts)
+        pages = _pages(ledger, task["site"], options.labels)
+        learned = SiteLearner(task["site"], options).learn(pages, own_texts)
         ledger.close()
         scores = _compare(learned, Path(task["previous"])) if task["previous"] else []
         head = json.dumps([learned.model.manifest(), *scores]).encode()

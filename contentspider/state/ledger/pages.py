@@ -96,6 +96,16 @@ class PageSample:
         )
         yield from self._read(query, site, self._site_pages)
 
+    def visited(self, site: str) -> Iterator[Page]:
+        """Yield the pages of a site that this crawl has read, except those that the history has
+        already as they are now; skip damaged ones.
+        """
+        yield from self._read(
+            "SELECT json_extract(visit, '$.url'), page FROM visits"
+            " WHERE page IS NOT NULL AND json_extract(visit, '$.site') = ?",
+            site,
+        )
+
     def _read(self, query: str, *values: object) -> Iterator[Page]:
         for url, data in self._database.rows(query, values):
             try:
