@@ -32,7 +32,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import date
 from json import dumps
@@ -151,30 +151,45 @@ def is_day_off(day: object, stated: object) -> bool:
     return abs(date.fromisoformat(day) - date.fromisoformat(stated)).days == 1
 
 
-def judged(folder: Path) -> Iterator[tuple[str, Counter[str]]]:
-    """Yield for each field of a site the counts of its hidden statements."""
+def hide_statements(
+    folder: Path, fields: Iterable[str], states: Callable[[Page, str], bool]
+) -> Iterator[tuple[str, SiteModel, list[tuple[Page, Page]]]]:
+    """Hide the statements of every other page that *states* a field.
+
+    Yield for each field its name, the model of the site, and the pages with hidden statements, each
+    as it is and as the model sees it. Fields that few pages state are left out.
+    """
     pages = site_pages(folder)
-    for field in FIELDS:
-        stating = [page for page in pages if stated_key(page, field) is not None]
+    for field in fields:
+        stating = [page for page in pages if states(page, field)]
         if len(stating) < MIN_STATED:
             continue
-        hidden = {page.url for page in stating[1::2]}
-        learned_from = [
-            without_statement(page, field) if page.url in hidden else page for page in pages
-        ]
-        model = SiteLearner(folder.name).fit(learned_from)
+        seen_pages = {page.url: without_statement(page, field) for page in stating[1::2]}
+        model = SiteLearner(folder.name).fit(seen_pages.get(page.url, page) for page in pages)
+        yield (
+            field,
+            model,
+            [(page, seen_pages[page.url]) for page in pages if page.url in seen_pages],
+        )
+
+
+def judged(folder: Path) -> Iterator[tuple[str, Counter[str]]]:
+    """Yield for each field of a site the counts of its hidden statements."""
+
+    def states(page: Page, field: str) -> bool:
+        return stated_key(page, field) is not None
+
+    for field, model, pages in hide_statements(folder, FIELDS, states):
         counts: Counter[str] = Counter()
-        for page, shown_page in zip(pages, learned_from, strict=True):
-            if page.url not in hidden:
-                continue
+        for page, seen_page in pages:
             key = stated_key(page, field)
-            extraction = model.extract(shown_page)
+            extraction = model.extract(seen_page)
             counts["pages"] += 1
             counts["shown"] += is_shown(page, field, key)
             if extraction.page_type == "listing":
                 continue
             for name, fields in (("rules", None), ("site", extraction.site_fields)):
-                item_value = item_key(shown_page, field, fields)
+                item_value = item_key(seen_page, field, fields)
                 counts[f"{name} given"] += item_value is not None
                 counts[f"{name} right"] += item_value == key
                 counts[f"{name} beside"] += field == PUBLISHED and is_day_off(item_value, key)
@@ -183,22 +198,14 @@ def judged(folder: Path) -> Iterator[tuple[str, Counter[str]]]:
 
 def lists_judged(folder: Path) -> Iterator[tuple[str, Counter[str]]]:
     """Yield for sections and keywords the counts of a site's hidden statements."""
-    pages = site_pages(folder)
-    for field in LIST_FIELDS:
-        stating = [page for page in pages if getattr(page.metadata, field)]
-        if len(stating) < MIN_STATED:
-            continue
-        hidden = {page.url for page in stating[1::2]}
-        learned_from = [
-            without_statement(page, field) if page.url in hidden else page for page in pages
-        ]
-        model = SiteLearner(folder.name).fit(learned_from)
+
+    def states(page: Page, field: str) -> bool:
+        return bool(getattr(page.metadata, field))
+
+    for field, model, pages in hide_statements(folder, LIST_FIELDS, states):
         counts: Counter[str] = Counter()
-        for page, shown_page in zip(pages, learned_from, strict=True):
-            if page.url in hidden:
-                count_lists(
-                    counts, field, list_key(getattr(page.metadata, field)), shown_page, model
-                )
+        for page, seen_page in pages:
+            count_lists(counts, field, list_key(getattr(page.metadata, field)), seen_page, model)
         yield field, counts
 
 
