@@ -207,20 +207,26 @@ def test_learners_use_half_of_cpu_cores(tmp_path: Path, monkeypatch: pytest.Monk
     close(crawler)
 
 
-def drifted(is_found: bool) -> SiteState:
+def drifted(is_found: bool, is_of_content: bool = True) -> SiteState:
     state = SiteState(SITE)
-    watch: Any = SimpleNamespace(is_found=is_found, evidence=lambda: "12 strange pages")
+    watch: Any = SimpleNamespace(
+        is_found=is_found, is_of_content=is_of_content, evidence=lambda: "12 strange pages"
+    )
     state.watch = watch
     return state
 
 
 @pytest.mark.parametrize(
-    ("score", "before", "is_better"),
-    [(0.9, 0.8, True), (0.8, 0.8, False), (0.7, 0.8, False), (0.0, None, True)],
+    ("score", "before", "is_of_content", "is_better"),
+    [
+        *((0.9, 0.8, True, True), (0.8, 0.8, True, False), (0.7, 0.8, True, False)),
+        *((0.0, None, True, True), (0.79, 0.8, False, True), (0.77, 0.8, False, False)),
+    ],
 )
 def test_relearned_model_replaces_old_one_only_if_better(
     score: float,
     before: float | None,
+    is_of_content: bool,
     is_better: bool,
     models: CrawlModels,
     on_disk: Any,
@@ -231,7 +237,7 @@ def test_relearned_model_replaces_old_one_only_if_better(
 ) -> None:
     assert crawler.stats
     learner = Learner(monkeypatch, Learned(model, score, before))
-    found = asyncio.run(models.mend(on_disk, drifted(True)))
+    found = asyncio.run(models.mend(on_disk, drifted(True, is_of_content)))
     assert found is (model if is_better else None)
     assert learner.tasks[0][4] is not None, "they are compared"
     drift, decision = (
