@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 import pytest
@@ -204,6 +205,9 @@ def hours(days: object, opens: str = "09:00:00", closes: str = "17:00", **more: 
         ([hours("Mo"), hours("Su", "00:00", "00:00")], "", ["Mo 09:00-17:00"]),
         ([hours("Mo"), hours("Tu", validFrom="2031-12-24")], "", ["Mo 09:00-17:00"]),
         ([hours("Montag"), hours("Mo")], "Mo-Sa 8-9", ["Mo-Sa 8-9"]),
+        (hours({"@id": "https://schema.org/Monday"}), "", ["Mo 09:00-17:00"]),
+        (hours("Mo", "9:00 AM", "5:30 p.m."), "", ["Mo 09:00-17:30"]),
+        (hours("Mo", "12:00am", "12:00PM"), "", ["Mo 00:00-12:00"]),
         (hours(None), "", ["09:00-17:00"]),
         ("closed", "", None),
     ],
@@ -274,3 +278,15 @@ def test_facts_of_several_presets_are_read_in_their_order() -> None:
     product = {"@type": "Product", "sku": "A1", "offers": {"price": 7}}
     assert read(script(EVENT, product), "event", "product") == FACTS | {"sku": "A1"}
     assert read(script(EVENT, product), "product", "event") == FACTS | {"sku": "A1", "price": 7.0}
+
+
+def test_object_is_read_once_although_references_lead_to_it_often() -> None:
+    product = {"@type": "Product", "offers": [{"@id": "offer"}] * 50}
+    offer = {"@id": "offer", "priceSpecification": [{"@id": "price"}] * 50}
+    prices = {"@id": "price", "price": [["none"] * 50] * 49 + [7]}
+    place = {"@type": "Shop", "openingHoursSpecification": [{"@id": "days"}] * 200}
+    days = {"@id": "days", **dict(hours([["Monday"] * 200] * 200))}
+    start = time.process_time()
+    facts = read(script(product, offer, prices, place, days), "product", "place")
+    assert time.process_time() - start < 2
+    assert facts == {"price": 7.0, "opening_hours": ["Mo 09:00-17:00"]}
