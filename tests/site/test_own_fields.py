@@ -225,6 +225,7 @@ def test_missing_file_is_an_error(tmp_path: Path) -> None:
         ("-3 °C", -3.0),
         ("2012-11", 2012.0),
         ("1.2.3", None),
+        ("9" * 1_000, None),
         ("none", None),
     ],
 )
