@@ -265,6 +265,26 @@ def test_microdata_is_read_after_json_ld() -> None:
     assert read("<div itemscope>" * 300 + MICRODATA, "recipe") in ({}, facts)
 
 
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<body itemscope itemtype=https://schema.org/WebPage>{}",
+        "<html itemscope itemtype=https://schema.org/WebPage><body>{}",
+    ],
+)
+def test_main_entity_of_marked_page_is_read(html: str) -> None:
+    product = (
+        "<div itemprop=mainEntity itemscope itemtype=https://schema.org/Product>"
+        "<p itemprop=sku>A1</p></div>"
+    )
+    assert read(html.format(product), "product") == {"sku": "A1"}
+
+
+def test_properties_of_marked_root_are_read() -> None:
+    html = "<html itemscope itemtype=https://schema.org/Product><meta itemprop=sku content=A1>"
+    assert read(html, "product") == {"sku": "A1"}
+
+
 def test_paragraphs_of_one_property_are_entries() -> None:
     steps = "<p>Mix <b>it</b>.<style>p {}</style></p><ol><li>Bake.</li></ol>Eat.<br>Sleep."
     html = (

@@ -13,6 +13,8 @@ from contentspider.page.tree.text import clean_text
 if TYPE_CHECKING:
     from lxml.etree import _Element
 
+# The elements of items: also the root, since some sites mark <html>.
+SCOPES = etree.XPath("descendant-or-self::*[@itemscope]")
 MAX_PROPERTIES = 2_000  # of a page
 MAX_NAMES = 10  # of a property
 MAX_DEPTH = 6
@@ -28,12 +30,15 @@ ATTRIBUTES = ADDRESSES | {"object": "data", "data": "value", "meter": "value", "
 def read_microdata(root: _Element) -> list[dict[str, object]]:
     """Return the top-level items of a page in document order, with the items inside them.
 
-    An item is an object with ``@type`` and its properties. A property with several values is a
+    The main entity of an item is also returned as a top-level item, as in JSON-LD. An item is an object with ``@type`` and its properties. A property with several values is a
     list. At most `MAX_PROPERTIES` properties are read, and ``itemref`` is ignored.
     """
     reader = _Reader()
-    scopes = root.iterfind(".//*[@itemscope]")
-    return [reader.item(scope, 0) for scope in scopes if scope.get("itemprop") is None]
+    return [
+        reader.item(scope, 0)
+        for scope in SCOPES(root)
+        if scope.get("itemprop") in (None, "mainEntity")
+    ]
 
 
 class _Reader:
