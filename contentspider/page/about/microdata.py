@@ -30,8 +30,9 @@ ATTRIBUTES = ADDRESSES | {"object": "data", "data": "value", "meter": "value", "
 def read_microdata(root: _Element) -> list[dict[str, object]]:
     """Return the top-level items of a page in document order, with the items inside them.
 
-    The main entity of an item is also returned as a top-level item, as in JSON-LD. An item is an object with ``@type`` and its properties. A property with several values is a
-    list. At most `MAX_PROPERTIES` properties are read, and ``itemref`` is ignored.
+    The main entity of an item is also returned as a top-level item, as in JSON-LD. An item is an
+    object with ``@type`` and its properties. A property with several values is a list. At most
+    `MAX_PROPERTIES` properties are read, and ``itemref`` is ignored.
     """
     reader = _Reader()
     return [
