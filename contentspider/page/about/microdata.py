@@ -13,8 +13,6 @@ from contentspider.page.tree.text import clean_text
 if TYPE_CHECKING:
     from lxml.etree import _Element
 
-# The elements of items: also the root, since some sites mark <html>.
-SCOPES = etree.XPath("descendant-or-self::*[@itemscope]")
 MAX_PROPERTIES = 2_000  # of a page
 MAX_NAMES = 10  # of a property
 MAX_DEPTH = 6
@@ -35,11 +33,14 @@ def read_microdata(root: _Element) -> list[dict[str, object]]:
     `MAX_PROPERTIES` properties are read, and ``itemref`` is ignored.
     """
     reader = _Reader()
-    return [
-        reader.item(scope, 0)
-        for scope in SCOPES(root)
-        if scope.get("itemprop") in (None, "mainEntity")
-    ]
+    # Some sites mark the root.
+    scopes = (root, *root.iterfind(".//*[@itemscope]"))
+    return [reader.item(scope, 0) for scope in scopes if _is_top_level(scope)]
+
+
+def _is_top_level(element: _Element) -> bool:
+    is_item = element.get("itemscope") is not None
+    return is_item and element.get("itemprop") in (None, "mainEntity")
 
 
 class _Reader:
