@@ -114,7 +114,7 @@ class _FieldCheck:
     def count(self, item: Mapping[str, Any]) -> None:
         """Count the values of an item."""
         self._pages += 1
-        self._counts.update(item["fields"])
+        self._counts.update(item["fields"].keys())
 
     def warn(self, source: str) -> None:
         """Log the fields without a value on any page. *source* is the pages' folder or address."""

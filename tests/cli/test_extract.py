@@ -126,6 +126,20 @@ def test_own_fields_without_any_value_are_logged(
     assert "head" not in missing[0]
 
 
+def test_pages_with_texts_and_numbers_are_counted(
+    saved: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = saved.parent / "fields.toml"
+    file.write_text('price = {css = ".price", type = "number"}\nmaker = {css = ".maker"}\n')
+    for name, shown in (("a", "price>0"), ("b", "maker>Ada"), ("c", "maker>Bob")):
+        html = HTML.format(name, prose(name, 1), prose(name, 2)) + f"<p class={shown}</p>"
+        (saved / f"{name}.html").write_text(html)
+    items = extract_paths([saved], LearningOptions(fields=str(file)))
+    values = [item["fields"] for item in items]
+    assert values == [{"price": 0.0}, {"maker": "Ada"}, {"maker": "Bob"}, {}]
+    assert "no value" not in caplog.text
+
+
 def test_stored_model_without_the_examples_is_logged(
     models: Path, saved: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 import pytest
@@ -204,6 +205,9 @@ def hours(days: object, opens: str = "09:00:00", closes: str = "17:00", **more: 
         ([hours("Mo"), hours("Su", "00:00", "00:00")], "", ["Mo 09:00-17:00"]),
         ([hours("Mo"), hours("Tu", validFrom="2031-12-24")], "", ["Mo 09:00-17:00"]),
         ([hours("Montag"), hours("Mo")], "Mo-Sa 8-9", ["Mo-Sa 8-9"]),
+        (hours({"@id": "https://schema.org/Monday"}), "", ["Mo 09:00-17:00"]),
+        (hours("Mo", "9:00 AM", "5:30 p.m."), "", ["Mo 09:00-17:30"]),
+        (hours("Mo", "12:00am", "12:00PM"), "", ["Mo 00:00-12:00"]),
         (hours(None), "", ["09:00-17:00"]),
         ("closed", "", None),
     ],
@@ -261,6 +265,26 @@ def test_microdata_is_read_after_json_ld() -> None:
     assert read("<div itemscope>" * 300 + MICRODATA, "recipe") in ({}, facts)
 
 
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<body itemscope itemtype=https://schema.org/WebPage>{}",
+        "<html itemscope itemtype=https://schema.org/WebPage><body>{}",
+    ],
+)
+def test_main_entity_of_marked_page_is_read(html: str) -> None:
+    product = (
+        "<div itemprop=mainEntity itemscope itemtype=https://schema.org/Product>"
+        "<p itemprop=sku>A1</p></div>"
+    )
+    assert read(html.format(product), "product") == {"sku": "A1"}
+
+
+def test_properties_of_marked_root_are_read() -> None:
+    html = "<html itemscope itemtype=https://schema.org/Product><meta itemprop=sku content=A1>"
+    assert read(html, "product") == {"sku": "A1"}
+
+
 def test_paragraphs_of_one_property_are_entries() -> None:
     steps = "<p>Mix <b>it</b>.<style>p {}</style></p><ol><li>Bake.</li></ol>Eat.<br>Sleep."
     html = (
@@ -274,3 +298,15 @@ def test_facts_of_several_presets_are_read_in_their_order() -> None:
     product = {"@type": "Product", "sku": "A1", "offers": {"price": 7}}
     assert read(script(EVENT, product), "event", "product") == FACTS | {"sku": "A1"}
     assert read(script(EVENT, product), "product", "event") == FACTS | {"sku": "A1", "price": 7.0}
+
+
+def test_object_is_read_once_although_references_lead_to_it_often() -> None:
+    product = {"@type": "Product", "offers": [{"@id": "offer"}] * 50}
+    offer = {"@id": "offer", "priceSpecification": [{"@id": "price"}] * 50}
+    prices = {"@id": "price", "price": [["none"] * 50] * 49 + [7]}
+    place = {"@type": "Shop", "openingHoursSpecification": [{"@id": "days"}] * 200}
+    days = {"@id": "days", **dict(hours([["Monday"] * 200] * 200))}
+    start = time.process_time()
+    facts = read(script(product, offer, prices, place, days), "product", "place")
+    assert time.process_time() - start < 2
+    assert facts == {"price": 7.0, "opening_hours": ["Mo 09:00-17:00"]}

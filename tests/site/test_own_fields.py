@@ -172,6 +172,8 @@ def test_values_are_stored_with_the_page() -> None:
         by_examples("price", "text", {1: "1", 2: "2"}) + "many = true",
         by_examples("price", "text", {1: "1", 2: "2"}) + "learn = true",
         'preset = "book"',
+        'preset = [["product"]]',
+        '[preset]\ncss = ".preset"',
         '["my price"]\ncss = "p"',
         '[price]\nexamples = [{url = "https://e.org/1", value = "1"}]',
         '[price]\nexamples = [{url = "https://e.org/1", value = "1"}, {url = "https://e.org/2"}]',
@@ -223,6 +225,7 @@ def test_missing_file_is_an_error(tmp_path: Path) -> None:
         ("-3 °C", -3.0),
         ("2012-11", 2012.0),
         ("1.2.3", None),
+        ("9" * 1_000, None),
         ("none", None),
     ],
 )

@@ -131,6 +131,7 @@ def test_sample_of_unchanged_pages_is_checked_despite_sitemap(
         (False, "changed", "page", LastmodCounts(false_unchanged=1)),
         (True, "unchanged", "", LastmodCounts(false_changed=1)),
         (False, "unchanged", "", LastmodCounts(true_unchanged=1)),
+        (False, "changed", "fields", LastmodCounts(false_unchanged=1)),
         (True, "changed", "model", None),
         (True, "new", "page", None),
         (None, "changed", "page", None),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -67,6 +68,15 @@ def test_sites_share_page_sample_limit(path: Path) -> None:
     kept = {site: [page.url for page in pages.sample(site)] for site in pages.sites()}
     assert kept["large"] == sorted(sorted(large, key=sample_order)[:4])
     assert [len(kept[site]) for site in "abcd"] == [2, 2, 2, 2]
+
+
+def test_full_sample_accepts_pages_of_many_sites_quickly() -> None:
+    pages = PageSample(Database(None), all_pages=50)
+    start = time.process_time()
+    for number in range(600):
+        pages.offer(f"{number}.org", Page.from_html(HTML, f"http://{number}.org/"))
+    assert time.process_time() - start < 1
+    assert len(pages.sites()) == 50
 
 
 @cache

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from contentspider.ground.times import days_between, now
-from contentspider.recrawl.changes import BY_PAGE, CHANGED, LIVE, UNCHANGED
+from contentspider.recrawl.changes import BY_FIELDS, BY_PAGE, CHANGED, LIVE, UNCHANGED
 from contentspider.recrawl.intervals import Bounds, intervals
 from contentspider.recrawl.lastmod import LastmodCounts, has_changed_since
 from contentspider.site.models.record import page_id
@@ -88,7 +88,7 @@ class Lastmods:
     def judge(self, visit: Visit, change: Change) -> None:
         """Count whether the sitemap's date of a visited page was right."""
         was_expected = self._visits.has_changed(visit.id)
-        has_changed = change.change == CHANGED and change.cause == BY_PAGE
+        has_changed = change.change == CHANGED and change.cause in (BY_PAGE, BY_FIELDS)
         if was_expected is not None and (has_changed or change.change == UNCHANGED):
             counts = self._counts_of(visit.site)
             self._counts[visit.site] = counts.plus(was_expected, has_changed)

@@ -438,9 +438,8 @@ class SiteSpider(DiscoverySpider):
         if len(links) >= MAX_LINKS:
             self.traps.report("cut", response.url, MAX_LINKS)
         return {
-            link: texts
-            if link != response.url
-            else ()  # links of a page to itself do not describe it
+            # Links of a page to itself do not describe it.
+            link: texts if link != response.url else ()
             for link, texts in links.items()
             if link in self._recent or self.scope.has(link)
         }

@@ -28,12 +28,19 @@ ATTRIBUTES = ADDRESSES | {"object": "data", "data": "value", "meter": "value", "
 def read_microdata(root: _Element) -> list[dict[str, object]]:
     """Return the top-level items of a page in document order, with the items inside them.
 
-    An item is an object with ``@type`` and its properties. A property with several values is a
-    list. At most `MAX_PROPERTIES` properties are read, and ``itemref`` is ignored.
+    The main entity of an item is also returned as a top-level item, as in JSON-LD. An item is an
+    object with ``@type`` and its properties. A property with several values is a list. At most
+    `MAX_PROPERTIES` properties are read, and ``itemref`` is ignored.
     """
     reader = _Reader()
-    scopes = root.iterfind(".//*[@itemscope]")
-    return [reader.item(scope, 0) for scope in scopes if scope.get("itemprop") is None]
+    # Some sites mark the root.
+    scopes = (root, *root.iterfind(".//*[@itemscope]"))
+    return [reader.item(scope, 0) for scope in scopes if _is_top_level(scope)]
+
+
+def _is_top_level(element: _Element) -> bool:
+    is_item = element.get("itemscope") is not None
+    return is_item and element.get("itemprop") in (None, "mainEntity")
 
 
 class _Reader:

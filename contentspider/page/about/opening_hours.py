@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 DAYS = ("Mo", "Tu", "We", "Th", "Fr", "Sa", "Su")
 WEEK = "monday tuesday wednesday thursday friday saturday sunday".split()
-CLOCK = re.compile(r"T?(\d{1,2}):(\d{2})")
+CLOCK = re.compile(r"T?(\d{1,2}):(\d{2})(?::\d{2})?(?:\s*([ap])\.?m)?", re.IGNORECASE)
 
 
 def opening_hours(entry: dict[str, object], follow: Callable[[object], object]) -> list[str]:
@@ -25,7 +25,9 @@ def opening_hours(entry: dict[str, object], follow: Callable[[object], object]) 
     value = entry.get("openingHoursSpecification")
     specifications = value if isinstance(value, list) else [value]
     days_of: dict[str, list[str]] = {}
-    for specification in map(follow, specifications[:MAX_VALUES]):
+    # References may lead to one specification many times.
+    targets = {id(target): target for target in map(follow, specifications[:MAX_VALUES])}
+    for specification in targets.values():
         if not isinstance(specification, dict) or _is_passing(specification):
             continue
         if hours := _hours(specification):
@@ -57,17 +59,27 @@ def _hours(specification: dict[str, object]) -> str:
     """Return the hours of a specification, "" if it is closed or has none."""
     times = []
     for name in ("opens", "closes"):
-        match = CLOCK.match("".join(strings_of(specification.get(name))[:1]).strip())
-        if match:
-            times.append(f"{int(match[1]):02}:{match[2]}")
+        text = "".join(strings_of(specification.get(name))[:1]).strip()
+        if match := CLOCK.match(text):
+            times.append(f"{_hour(match):02}:{match[2]}")
     return "-".join(times) if len(set(times)) == 2 else ""
+
+
+def _hour(match: re.Match[str]) -> int:
+    """Return the hour of a match of `CLOCK`, from 0 to 24."""
+    hour, half = int(match[1]), (match[3] or "").lower()
+    if half:
+        hour %= 12
+    return hour + 12 if half == "p" else hour
 
 
 def _days(specification: dict[str, object]) -> list[str]:
     """Return the days of a specification in two letters; an unknown day as it is written."""
     value = specification.get("dayOfWeek")
-    texts = value if isinstance(value, list) else [value]
-    names = [re.split(r"[/#]", name)[-1] for text in texts for name in strings_of(text)]
+    texts: list[str] = []
+    for day in value if isinstance(value, list) else [value]:
+        texts += strings_of(day.get("@id", day) if isinstance(day, dict) else day)
+    names = [re.split(r"[/#]", text)[-1] for text in texts]
     days = [name.strip() for text in names for name in text.split(",")]
     return [day[:2].capitalize() if _is_english(day) else day for day in days]
 

@@ -18,8 +18,7 @@ Entry = dict[str, object]
 Follow = Callable[[object], object]
 Fact = Callable[[Entry, Follow], list[str]]
 
-# Objects of a list. References may lead to the same list many times.
-MAX_OBJECTS = 50
+MAX_OBJECTS = 50  # of a list
 PLACE_PROPERTIES = frozenset(
     ("address", "telephone", "openingHours", "openingHoursSpecification", "geo")
 )
@@ -49,31 +48,43 @@ def at(*paths: str) -> Fact:
         return [
             text
             for path in paths
-            for value in _values(entry, path.split("."), follow)
+            for value in _values(entry, path, follow)
             for text in strings_of(value)
         ]
 
     return read
 
 
-def _values(value: object, path: list[str], follow: Follow) -> Iterator[object]:
-    """Yield the values at a path of properties, of each entry of a list."""
-    if isinstance(value, list):
-        for each in value[:MAX_OBJECTS]:
-            yield from _values(each, path, follow)
-        return
-    target = follow(value)
-    if not path:
-        yield target
-    elif isinstance(target, dict):
-        yield from _values(target.get(path[0]), path[1:], follow)
+def _values(entry: Entry, path: str, follow: Follow) -> Iterator[object]:
+    """Yield the values at a path of properties, of each entry of a list.
+
+    An object is read once at each step of the path. References may lead to it many times.
+    """
+    names = path.split(".")
+    visited: set[tuple[int, int]] = set()
+    # The next value is at the end. The number counts the names of its path.
+    pending: list[tuple[object, int]] = [(entry, 0)]
+    while pending:
+        value, depth = pending.pop()
+        if isinstance(value, list):
+            pending += [(each, depth) for each in reversed(value[:MAX_OBJECTS])]
+            continue
+        target = follow(value)
+        if isinstance(target, dict):
+            if (id(target), depth) in visited:
+                continue
+            visited.add((id(target), depth))
+        if depth == len(names):
+            yield target
+        elif isinstance(target, dict):
+            pending.append((target.get(names[depth]), depth + 1))
 
 
 def address(*paths: str) -> Fact:
     """Return a fact with addresses as single lines: "Quay Road 5, 0150 Oslo, Norway"."""
 
     def read(entry: Entry, follow: Follow) -> list[str]:
-        values = (value for path in paths for value in _values(entry, path.split("."), follow))
+        values = (value for path in paths for value in _values(entry, path, follow))
         return list(filter(None, map(_address_line, values)))
 
     return read

@@ -212,7 +212,7 @@ def _preset_fields(name: str, tables: Mapping[str, Any]) -> dict[str, OwnField]:
     presets = tables.get(PRESET, [])
     fields: dict[str, OwnField] = {}
     for preset in presets if isinstance(presets, list) else [presets]:
-        if preset not in PRESETS:
+        if not isinstance(preset, str) or preset not in PRESETS:
             raise FieldsError(
                 f"{name}: {PRESET} = {preset!r} is unknown; use {', '.join(PRESETS)}, or a list"
             )

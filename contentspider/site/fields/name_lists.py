@@ -89,12 +89,17 @@ def list_places(blocks: Sequence[Block]) -> Iterator[tuple[Place, list[tuple[str
 def _link_places(links: Sequence[Link]) -> Iterator[tuple[Place, list[tuple[str, str]]]]:
     """Yield the ways to read a list of names in links."""
     yield Place("", LINKS), [(link.text, link.address) for link in links]
-    for folder in dict.fromkeys(name for link in links for name in _folders(link.address)):
-        inside = [link for link in links if folder in _folders(link.address)]
-        yield Place("", LINKS, folder), [(link.text, link.address) for link in inside]
-    for word in dict.fromkeys(link.before for link in links if link.before):
-        after = [link for link in links if link.before == word]
-        yield Place("", LINKS_AFTER, word), [(link.text, link.address) for link in after]
+    in_folders: dict[str, list[tuple[str, str]]] = {}
+    after_words: dict[str, list[tuple[str, str]]] = {}
+    for link in links:
+        for folder in _folders(link.address):
+            in_folders.setdefault(folder, []).append((link.text, link.address))
+        if link.before:
+            after_words.setdefault(link.before, []).append((link.text, link.address))
+    for folder, steps in in_folders.items():
+        yield Place("", LINKS, folder), steps
+    for word, steps in after_words.items():
+        yield Place("", LINKS_AFTER, word), steps
 
 
 def _links(block: Block) -> list[Link]:

@@ -51,7 +51,8 @@ class PageSample:
         while sum(self._counts.values()) > self._all_pages:
             largest = max(self._counts, key=lambda name: (self._counts[name], name))
             places = self._of_site(largest)
-            places.limit(places.size - 1)
+            # The size of a small sample is larger than the number of its pages.
+            places.limit(min(places.size, self._counts[largest]) - 1)
             self._store(largest)
 
     def _of_site(self, site: str) -> SamplePlaces:
