@@ -29,6 +29,7 @@ TEXT, NUMBER, DATE = KINDS = ("text", "number", "date")
 # The value of a field: a text or a number, or a list of them if the field has many values.
 OwnValue = str | float | list[str] | list[float]
 MAX_CHARS = 2_000  # of a text
+MAX_DIGITS = 100  # of a number, with its separators
 MAX_LIST = 100  # texts or numbers of a list
 MAX_MATCHES = 100  # elements of a selector that are read to find one with a value
 PATH = re.compile(r"[\w@:-]+(?:\.[\w@:-]+)*")
@@ -220,11 +221,14 @@ def number_in(text: str, is_data: bool = False) -> float | None:
 
 @lru_cache(maxsize=4_096)  # the pages of a site have the same numbers
 def number_of(digits: str, is_data: bool = False) -> float | None:
-    """Return the value of digits with separators; None for others, such as the version 1.2.3.
+    """Return the value of digits with separators; None for others, such as the version 1.2.3, and
+    for more than `MAX_DIGITS`.
 
     If there are a point and a comma, the last one is the decimal separator. A single separator
     before three digits separates thousands, unless *is_data*.
     """
+    if len(digits) > MAX_DIGITS:
+        return None
     digits = SPACES.sub("", digits).replace("\u2212", "-")
     separators = re.findall("[.,]", digits)
     if len(set(separators)) == 2:
