@@ -448,3 +448,11 @@ def test_what_was_learned_is_saved_with_the_model(tmp_path: Path) -> None:
     assert loaded.own_fields == model.own_fields
     assert loaded.version == model.version
     assert item(loaded) == {"maker": "Bolt & Sons"}
+
+
+def test_numbers_that_are_too_large_have_no_value() -> None:
+    page = f"<p>Price</p><b>{'9' * 400}</b><b>12,90</b>"
+    file = FieldsFile.parse('price = {css = "b", type = "number"}')
+    own = Page.from_html(page, url(1), fields_file=file).own
+    assert own is not None
+    assert own.values == {"price": 12.9}

@@ -29,7 +29,7 @@ TEXT, NUMBER, DATE = KINDS = ("text", "number", "date")
 # The value of a field: a text or a number, or a list of them if the field has many values.
 OwnValue = str | float | list[str] | list[float]
 MAX_CHARS = 2_000  # of a text
-MAX_DIGITS = 100  # of a number: much longer ones are infinite
+MAX_DIGITS = 100  # of a number, with its separators
 MAX_LIST = 100  # texts or numbers of a list
 MAX_MATCHES = 100  # elements of a selector that are read to find one with a value
 PATH = re.compile(r"[\w@:-]+(?:\.[\w@:-]+)*")
