@@ -13,7 +13,7 @@ from contentspider.page.input.page import Page
 from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.learn.options import LearningOptions
 from contentspider.site.models.model import SiteModel
-from contentspider.site.models.record import page_fields
+from contentspider.site.models.record import own_values, page_fields
 from tests.sites import prose
 
 if TYPE_CHECKING:
@@ -424,6 +424,33 @@ def test_products_that_state_nothing_have_what_others_teach(tmp_path: Path) -> N
     fields = page_fields(stating, "e.org", model.extract(stating), model.version)["fields"]
     assert isinstance(fields, dict)
     assert fields["price"] == 7.5, "a statement comes first"
+
+
+def crowded(number: int, stated: str = "", cost: str = "") -> Page:
+    """Return a page with little prose, and with the headings and costs of thirty products."""
+    products = "".join(
+        f"<li><h3><a href=/{other}>Lamp {other}</a></h3><p class=cost>{90 + other},00 EUR</p></li>"
+        for other in range(number + 1, number + 31)
+    )
+    shown = (
+        f"<title>Lamp {number}</title><h1>Lamp {number}</h1>{cost}"
+        f"<p>{prose('lamp', 1, words=60)}</p><ul>{products}</ul>"
+    )
+    file = FieldsFile.parse('preset = "product"')
+    stated = stated.format(number, 100 + number)
+    return Page.from_html(stated + shown, url(number), fields_file=file)
+
+
+def test_products_that_look_like_listings_have_values_but_categories_have_none(
+    tmp_path: Path,
+) -> None:
+    cost = "<p class=cost>{},50 EUR</p>"
+    pages = [crowded(number, PRODUCT, cost.format(100 + number)) for number in range(PAGES)]
+    model = product_model(tmp_path, pages)
+    for page, values in ((crowded(40, cost=cost.format(140)), {"price": 140.5}), (crowded(41), {})):
+        extraction = model.extract(page)
+        assert extraction.page_type == "listing"
+        assert own_values(page, extraction) == values
 
 
 def test_prices_that_pages_show_otherwise_teach_nothing(tmp_path: Path) -> None:

@@ -10,9 +10,10 @@ from contentspider.site.fields.own_places import value_at, value_key
 from contentspider.site.fields.places import PathEnds, Place
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from contentspider.page.input.page import Page
+    from contentspider.page.tree.blocks import Block
 
     PlaceValues = dict[Place, str | float]
 
@@ -70,7 +71,10 @@ class OwnReader:
         self, knowledge: Mapping[str, OwnKnowledge], ends_of: Callable[[str], list[str]]
     ) -> None:
         self._at: dict[str, list[tuple[str, str, Place]]] = {}
+        self._stated: set[str] = set()
         for name, learned in knowledge.items():
+            if learned.stated:
+                self._stated.add(name)
             for place in learned.places:
                 self._at.setdefault(place.path, []).append((name, learned.kind, place))
         self._ends = PathEnds(self._at, ends_of)
@@ -85,20 +89,46 @@ class OwnReader:
         }
         return {name: value for name, value in values.items() if value is not None}
 
+    def values_of_listing(self, page: Page) -> dict[str, str | float]:
+        """Return the values by field of a page that is read as a listing. Themes with many related
+        products make product pages look like listings, but a category shows the values of many
+        products. So a place counts only if all its blocks on the page have one value, and only
+        fields that stated pages taught have values.
+        """
+        values_of: dict[str, dict[Place, list[str | float]]] = {}
+        for name, kind, place, block, before in self._blocks_in_places(page):
+            value = value_at(place, block, before, kind) if name in self._stated else None
+            if value is not None:
+                values_of.setdefault(name, {}).setdefault(place, []).append(value)
+        values = {}
+        for name, in_places in values_of.items():
+            agreed = (agreed_value(place_values) for place_values in in_places.values())
+            value = agreed_value(value for value in agreed if value is not None)
+            if value is not None:
+                values[name] = value
+        return values
+
     def place_values(self, page: Page) -> dict[str, PlaceValues]:
         """Return for each field the first value that a page has in each of its places."""
         values_of: dict[str, PlaceValues] = {}
+        for name, kind, place, block, before in self._blocks_in_places(page):
+            values = values_of.setdefault(name, {})
+            if place not in values:
+                value = value_at(place, block, before, kind)
+                if value is not None:
+                    values[place] = value
+        return values_of
+
+    def _blocks_in_places(self, page: Page) -> Iterator[tuple[str, str, Place, Block, str]]:
+        """Yield for each block in a place the field's name, its type, the place, the block, and the
+        text of the block before it.
+        """
         before = ""
         for block in page.content.blocks:
             for path in self._ends.of(block.path):
                 for name, kind, place in self._at[path]:
-                    values = values_of.setdefault(name, {})
-                    if place not in values:
-                        value = value_at(place, block, before, kind)
-                        if value is not None:
-                            values[place] = value
+                    yield name, kind, place, block, before
             before = block.text
-        return values_of
 
 
 class OneFieldReader:

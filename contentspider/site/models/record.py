@@ -338,12 +338,13 @@ def page_fields(
 
 def own_values(page: Page, extraction: Extraction | None) -> dict[str, OwnValue]:
     """Return the values of the user's own fields by name. The values that selectors find on a page
-    come first, then the values in learned places. Listings are read by selectors alone.
+    come first, then the values in learned places.
     """
     selected = dict(page.own.values) if page.own else {}
-    if extraction is None or extraction.site_fields is None or extraction.page_type == "listing":
+    if extraction is None or extraction.site_fields is None:
         return selected
-    return extraction.site_fields.own_values(page) | selected
+    is_listing = extraction.page_type == "listing"
+    return extraction.site_fields.own_values(page, is_listing) | selected
 
 
 def _extraction_fields(
