@@ -453,6 +453,20 @@ def test_products_that_look_like_listings_have_values_but_categories_have_none(
         assert own_values(page, extraction) == values
 
 
+def test_price_that_follows_an_earlier_price_is_learned(tmp_path: Path) -> None:
+    def shown(number: int, cost: str, stated: str = PRODUCT) -> Page:
+        return crowded(number, stated, f"<div class=cost>Price {cost} incl. VAT</div>")
+
+    def cost(number: int) -> str:
+        return f"€{130 + number}.00 now €{100 + number}.50" if number % 3 else f"€{100 + number}.50"
+
+    model = product_model(tmp_path, [shown(number, cost(number)) for number in range(PAGES)])
+    for number in (40, 42):
+        page = shown(number, cost(number), "")
+        assert own_values(page, model.extract(page)) == {"price": 100.5 + number}
+    assert any("last number of" in str(place) for place in model.own_fields["price"].places)
+
+
 def test_prices_that_pages_show_otherwise_teach_nothing(tmp_path: Path) -> None:
     pages = [lamp(number, price=300 if number % 4 else 0) for number in range(PAGES)]
     model = product_model(tmp_path, pages)
