@@ -89,35 +89,25 @@ class OwnReader:
         }
         return {name: value for name, value in values.items() if value is not None}
 
-    def values_of_listing(self, page: Page) -> dict[str, str | float]:
-        """Return the values by field of a page that is read as a listing. Themes with many related
-        products make product pages look like listings, but a category shows the values of many
-        products. So a place counts only if all its blocks on the page have one value, and only
-        fields that stated pages taught have values.
-        """
-        values_of: dict[str, dict[Place, list[str | float]]] = {}
-        for name, kind, place, block, before in self._blocks_in_places(page):
-            value = value_at(place, block, before, kind) if name in self._stated else None
-            if value is not None:
-                values_of.setdefault(name, {}).setdefault(place, []).append(value)
-        values = {}
-        for name, in_places in values_of.items():
-            agreed = (agreed_value(place_values) for place_values in in_places.values())
-            value = agreed_value(value for value in agreed if value is not None)
-            if value is not None:
-                values[name] = value
-        return values
-
     def place_values(self, page: Page) -> dict[str, PlaceValues]:
-        """Return for each field the first value that a page has in each of its places."""
-        values_of: dict[str, PlaceValues] = {}
+        """Return for each field the first value that a page has in each of its places.
+
+        If stated pages taught the field, a place with values in several blocks of the page is left
+        out: it shows the values of the entries of a listing, or of related products.
+        """
+        values_of: dict[str, dict[Place, str | float | None]] = {}
         for name, kind, place, block, before in self._blocks_in_places(page):
             values = values_of.setdefault(name, {})
-            if place not in values:
-                value = value_at(place, block, before, kind)
-                if value is not None:
-                    values[place] = value
-        return values_of
+            is_repeated = place in values
+            if is_repeated and name not in self._stated:
+                continue
+            value = value_at(place, block, before, kind)
+            if value is not None:
+                values[place] = None if is_repeated else value
+        return {
+            name: {place: value for place, value in values.items() if value is not None}
+            for name, values in values_of.items()
+        }
 
     def _blocks_in_places(self, page: Page) -> Iterator[tuple[str, str, Place, Block, str]]:
         """Yield for each block in a place the field's name, its type, the place, the block, and the
@@ -132,12 +122,19 @@ class OwnReader:
 
 
 class OneFieldReader:
-    """Reads the values of one field in *places* of pages, for learning."""
+    """Reads the values of one field in *places* of pages, for learning. *stated* is the number of
+    pages that state the field, 0 if it is learned from examples.
+    """
 
     def __init__(
-        self, kind: str, places: Iterable[Place], ends_of: Callable[[str], list[str]]
+        self,
+        kind: str,
+        places: Iterable[Place],
+        ends_of: Callable[[str], list[str]],
+        stated: int = 0,
     ) -> None:
-        self._reader = OwnReader({"": OwnKnowledge(kind, tuple(places))}, ends_of)
+        knowledge = OwnKnowledge(kind, tuple(places), stated=stated)
+        self._reader = OwnReader({"": knowledge}, ends_of)
 
     def values(self, page: Page) -> PlaceValues:
         """Return the first value that a page has in each of the places."""

@@ -122,12 +122,9 @@ class SiteFields:
         """Return the keywords that a page shows in all learned places."""
         return clean_names(name for names in self._lists(KEYWORDS, page, title) for name in names)
 
-    def own_values(self, page: Page, is_listing: bool = False) -> dict[str, str | float]:
+    def own_values(self, page: Page) -> dict[str, str | float]:
         """Return the values of own fields that a page shows in learned places."""
-        if not self.own:
-            return {}
-        reader = self._own_reader
-        return reader.values_of_listing(page) if is_listing else reader.values(page)
+        return self._own_reader.values(page) if self.own else {}
 
     def unstated(self, page: Page) -> dict[str, bool]:
         """Return the fields, own fields too, that a page does not state as data, and whether it
