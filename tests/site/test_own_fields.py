@@ -453,6 +453,16 @@ def test_products_that_look_like_listings_have_values_but_categories_have_none(
         assert own_values(page, extraction) == values
 
 
+def test_listings_have_no_values_by_examples(tmp_path: Path) -> None:
+    (tmp_path / "fields.toml").write_text(by_examples("cost", "number", {1: "101.50", 2: "102.50"}))
+    cost = "<p class=cost>{},50 EUR</p>"
+    pages = [crowded(number, cost=cost.format(100 + number)) for number in range(PAGES)]
+    options = LearningOptions(fields=str(tmp_path / "fields.toml"))
+    model = SiteLearner("e.org", options).fit(pages)
+    assert model.own_fields["cost"].places
+    assert own_values(pages[3], model.extract(pages[3])) == {}
+
+
 def test_price_that_follows_an_earlier_price_is_learned(tmp_path: Path) -> None:
     def shown(number: int, cost: str, stated: str = PRODUCT) -> Page:
         return crowded(number, stated, f"<div class=cost>Price {cost} incl. VAT</div>")
