@@ -24,7 +24,8 @@ Prints for each field precision, recall and F1 on the pages that are not example
     python benchmarks/fields.py --product FOLDER ...
 
 measures the fields of products in the same way as dates. Recall counts all hidden values, also
-values that the page does not show.
+values that the page does not show. The last number counts values on pages that state none: nobody
+knows whether these are right.
 """
 
 from __future__ import annotations
@@ -281,8 +282,10 @@ def product_judged(folder: Path) -> Iterator[tuple[str, Counter[str]]]:
             model = SiteLearner(folder.name, learning).fit(learned_from)
             counts: Counter[str] = Counter()
             for page, shown_page in zip(pages, learned_from, strict=True):
-                if page.url in hidden:
-                    shown = own_values(shown_page, model.extract(shown_page)).get(field.name)
+                shown = own_values(shown_page, model.extract(shown_page)).get(field.name)
+                if field.name not in page.own.values:
+                    counts["unstated"] += shown is not None
+                elif page.url in hidden:
                     counts["pages"] += 1
                     counts["given"] += shown is not None
                     counts["right"] += shown is not None and (
@@ -351,10 +354,19 @@ def main() -> None:
 
 
 def judge_products(sites: list[Path]) -> None:
-    """Print a row for each learned field of products of each site."""
+    """Print a row for each learned field of products of each site, and one for all sites."""
+    totals: dict[str, Counter[str]] = {}
     for site in sites:
         for name, counts in product_judged(site):
-            print(own_row(f"{site.name} {name}", counts), flush=True)
+            print(product_row(f"{site.name} {name}", counts), flush=True)
+            totals.setdefault(name, Counter()).update(counts)
+    for name, counts in totals.items():
+        print(product_row(f"all {name}", counts))
+
+
+def product_row(name: str, counts: Counter[str]) -> str:
+    """Return the row of a field of products, with the values on pages that state none."""
+    return f"{own_row(name, counts)}  {counts['unstated']} on pages that state none"
 
 
 def judge_lists(sites: list[Path]) -> None:

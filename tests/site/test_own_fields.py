@@ -13,7 +13,7 @@ from contentspider.page.input.page import Page
 from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.learn.options import LearningOptions
 from contentspider.site.models.model import SiteModel
-from contentspider.site.models.record import page_fields
+from contentspider.site.models.record import own_values, page_fields
 from tests.sites import prose
 
 if TYPE_CHECKING:
@@ -427,6 +427,57 @@ def test_products_that_state_nothing_have_what_others_teach(tmp_path: Path) -> N
     fields = page_fields(stating, "e.org", model.extract(stating), model.version)["fields"]
     assert isinstance(fields, dict)
     assert fields["price"] == 7.5, "a statement comes first"
+
+
+def crowded(number: int, stated: str = "", cost: str = "") -> Page:
+    """Return a page with little prose, and with the headings and costs of thirty products."""
+    products = "".join(
+        f"<li><h3><a href=/{other}>Lamp {other}</a></h3><p class=cost>{90 + other},00 EUR</p></li>"
+        for other in range(number + 1, number + 31)
+    )
+    shown = (
+        f"<title>Lamp {number}</title><h1>Lamp {number}</h1>{cost}"
+        f"<p>{prose('lamp', 1, words=60)}</p><ul>{products}</ul>"
+    )
+    file = FieldsFile.parse('preset = "product"')
+    stated = stated.format(number, 100 + number)
+    return Page.from_html(stated + shown, url(number), fields_file=file)
+
+
+def test_products_that_look_like_listings_have_values_but_categories_have_none(
+    tmp_path: Path,
+) -> None:
+    cost = "<p class=cost>{},50 EUR</p>"
+    pages = [crowded(number, PRODUCT, cost.format(100 + number)) for number in range(PAGES)]
+    model = product_model(tmp_path, pages)
+    for page, values in ((crowded(40, cost=cost.format(140)), {"price": 140.5}), (crowded(41), {})):
+        extraction = model.extract(page)
+        assert extraction.page_type == "listing"
+        assert own_values(page, extraction) == values
+
+
+def test_listings_have_no_values_by_examples(tmp_path: Path) -> None:
+    (tmp_path / "fields.toml").write_text(by_examples("cost", "number", {1: "101.50", 2: "102.50"}))
+    cost = "<p class=cost>{},50 EUR</p>"
+    pages = [crowded(number, cost=cost.format(100 + number)) for number in range(PAGES)]
+    options = LearningOptions(fields=str(tmp_path / "fields.toml"))
+    model = SiteLearner("e.org", options).fit(pages)
+    assert model.own_fields["cost"].places
+    assert own_values(pages[3], model.extract(pages[3])) == {}
+
+
+def test_price_that_follows_an_earlier_price_is_learned(tmp_path: Path) -> None:
+    def shown(number: int, cost: str, stated: str = PRODUCT) -> Page:
+        return crowded(number, stated, f"<div class=cost>Price {cost} incl. VAT</div>")
+
+    def cost(number: int) -> str:
+        return f"€{130 + number}.00 now €{100 + number}.50" if number % 3 else f"€{100 + number}.50"
+
+    model = product_model(tmp_path, [shown(number, cost(number)) for number in range(PAGES)])
+    for number in (40, 42):
+        page = shown(number, cost(number), "")
+        assert own_values(page, model.extract(page)) == {"price": 100.5 + number}
+    assert any("last number of" in str(place) for place in model.own_fields["price"].places)
 
 
 def test_prices_that_pages_show_otherwise_teach_nothing(tmp_path: Path) -> None:

@@ -10,9 +10,10 @@ from contentspider.site.fields.own_places import value_at, value_key
 from contentspider.site.fields.places import PathEnds, Place
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from contentspider.page.input.page import Page
+    from contentspider.page.tree.blocks import Block
 
     PlaceValues = dict[Place, str | float]
 
@@ -70,7 +71,10 @@ class OwnReader:
         self, knowledge: Mapping[str, OwnKnowledge], ends_of: Callable[[str], list[str]]
     ) -> None:
         self._at: dict[str, list[tuple[str, str, Place]]] = {}
+        self._stated: set[str] = set()
         for name, learned in knowledge.items():
+            if learned.stated:
+                self._stated.add(name)
             for place in learned.places:
                 self._at.setdefault(place.path, []).append((name, learned.kind, place))
         self._ends = PathEnds(self._at, ends_of)
@@ -86,28 +90,51 @@ class OwnReader:
         return {name: value for name, value in values.items() if value is not None}
 
     def place_values(self, page: Page) -> dict[str, PlaceValues]:
-        """Return for each field the first value that a page has in each of its places."""
-        values_of: dict[str, PlaceValues] = {}
+        """Return for each field the first value that a page has in each of its places.
+
+        If stated pages taught the field, a place with values in several blocks of the page is left
+        out: it shows the values of the entries of a listing, or of related products.
+        """
+        values_of: dict[str, dict[Place, str | float | None]] = {}
+        for name, kind, place, block, before in self._blocks_in_places(page):
+            values = values_of.setdefault(name, {})
+            is_repeated = place in values
+            if is_repeated and name not in self._stated:
+                continue
+            value = value_at(place, block, before, kind)
+            if value is not None:
+                values[place] = None if is_repeated else value
+        return {
+            name: {place: value for place, value in values.items() if value is not None}
+            for name, values in values_of.items()
+        }
+
+    def _blocks_in_places(self, page: Page) -> Iterator[tuple[str, str, Place, Block, str]]:
+        """Yield for each block in a place the field's name, its type, the place, the block, and the
+        text of the block before it.
+        """
         before = ""
         for block in page.content.blocks:
             for path in self._ends.of(block.path):
                 for name, kind, place in self._at[path]:
-                    values = values_of.setdefault(name, {})
-                    if place not in values:
-                        value = value_at(place, block, before, kind)
-                        if value is not None:
-                            values[place] = value
+                    yield name, kind, place, block, before
             before = block.text
-        return values_of
 
 
 class OneFieldReader:
-    """Reads the values of one field in *places* of pages, for learning."""
+    """Reads the values of one field in *places* of pages, for learning. *stated* is the number of
+    pages that state the field, 0 if it is learned from examples.
+    """
 
     def __init__(
-        self, kind: str, places: Iterable[Place], ends_of: Callable[[str], list[str]]
+        self,
+        kind: str,
+        places: Iterable[Place],
+        ends_of: Callable[[str], list[str]],
+        stated: int = 0,
     ) -> None:
-        self._reader = OwnReader({"": OwnKnowledge(kind, tuple(places))}, ends_of)
+        knowledge = OwnKnowledge(kind, tuple(places), stated=stated)
+        self._reader = OwnReader({"": knowledge}, ends_of)
 
     def values(self, page: Page) -> PlaceValues:
         """Return the first value that a page has in each of the places."""

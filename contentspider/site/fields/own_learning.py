@@ -10,7 +10,7 @@ from contentspider.ground.sites import SiteKeys
 from contentspider.page.input.own_values import typed
 from contentspider.site.fields.own_fields import OneFieldReader, OwnKnowledge, agreed_value
 from contentspider.site.fields.own_places import places_of_value, value_key
-from contentspider.site.fields.places import AFTER, BESIDE, DATE, LINK, WHOLE, path_ends
+from contentspider.site.fields.places import AFTER, BESIDE, DATE, LAST, LINK, WHOLE, path_ends
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -239,8 +239,11 @@ def _order(place: Place) -> tuple[bool, int, int, int, str]:
 
 def _is_rival(first: Place, place: Place) -> bool:
     """Tell whether a place that contradicts the first one is as likely. A place without a label is
-    less likely than one with a label in the same block, and so is a shorter path or label.
+    less likely than one with a label in the same block, and so is a shorter path or label, or the
+    last number of a block.
     """
+    if place.form == LAST:
+        return False
     if first.way == AFTER and _is_labelled(first) and not _is_labelled(place):
         return False
     return not _is_variant(first, place)

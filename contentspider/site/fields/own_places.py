@@ -18,7 +18,7 @@ from contentspider.page.input.own_values import (
     number_of,
 )
 from contentspider.page.tree.tags import is_link
-from contentspider.site.fields.places import AFTER, BESIDE, LINK, MAX_CHARS, WHOLE, Place
+from contentspider.site.fields.places import AFTER, BESIDE, LAST, LINK, MAX_CHARS, WHOLE, Place
 from contentspider.site.fields.places import DIGITS as ANY_DIGITS
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ MAX_WHOLE_CHARS = 2_000
 MAX_LINKS = 10
 # A number or a date begins in the first NEAR_CHARS characters after its mark.
 NEAR_CHARS = 40
-FORMS = {TEXT: ("",), NUMBER: ("",), DATE: (WRITTEN, DAY_FIRST, MONTH_FIRST)}
+DATE_FORMS = (WRITTEN, DAY_FIRST, MONTH_FIRST)
 LAST_WORD, FIRST_WORD = re.compile(r"\S+\s*\Z"), re.compile(r"\s*\S+")
 PUNCTUATION = re.compile(r"\s*[^\w\s]")
 NOT_ENDS = re.compile(r"\w")
@@ -71,16 +71,25 @@ def _ways_to(block: Block, before: str, value: str | float, kind: str) -> Iterat
     key = value_key(value)
     if isinstance(key, str) and kind == TEXT and key.partition(" ")[0] not in block.text.casefold():
         return  # most blocks, and the other steps take much longer
-    for way in _possible_ways(block, before, value, kind):
-        for form in FORMS[kind]:
-            place = replace(way, form=form)
-            read = value_at(place, block, before, kind)
-            if read is not None and value_key(read) == key:
-                yield place
+    for place in _possible_ways(block, before, value, kind):
+        read = value_at(place, block, before, kind)
+        if read is not None and value_key(read) == key:
+            yield place
 
 
 def _possible_ways(block: Block, before: str, value: str | float, kind: str) -> Iterator[Place]:
     """Yield the ways that may read the value in a block; `value_at` tells whether they do."""
+    for way in _ways_by_text(block, before, value, kind):
+        if kind == DATE:
+            yield from (replace(way, form=form) for form in DATE_FORMS)
+        else:
+            yield way
+    if kind == NUMBER and len(block.text) <= MAX_CHARS and len(DIGITS.findall(block.text)) > 1:
+        yield Place("", WHOLE, form=LAST)
+
+
+def _ways_by_text(block: Block, before: str, value: str | float, kind: str) -> Iterator[Place]:
+    """Yield the ways by the text of a block and the texts around the value, without forms."""
     if len(block.text) <= MAX_WHOLE_CHARS:
         yield Place("", WHOLE)
         if label := label_of(before):
@@ -170,11 +179,17 @@ def value_at(place: Place, block: Block, before: str, kind: str) -> str | float 
     if not text:
         return None
     if kind == NUMBER:
-        return number_in(text)
+        return _last_number(text) if place.form == LAST else number_in(text)
     if kind == DATE:
         days = (day.date for day in dates_in(text, LAST_DAY) if day.form == place.form)
         return next(days, None)
     return " ".join(text.split())
+
+
+def _last_number(text: str) -> float | None:
+    """Return the last number in a text, None without any."""
+    numbers = DIGITS.findall(text)
+    return number_of(numbers[-1]) if numbers else None
 
 
 def _text_at(place: Place, block: Block, before: str, kind: str) -> str:

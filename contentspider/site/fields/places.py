@@ -45,6 +45,8 @@ ENDS = (
 VALUE_WAYS = WHOLE, LINK, AFTER, DATE, BESIDE = "whole", "link", "after", "date", "beside"
 LIST_WAYS = LINKS, LINKS_AFTER, TEXTS, PARTS = "links", "links after", "texts", "parts"
 WAYS = (*VALUE_WAYS, *LIST_WAYS)
+# The form of a number that is the last one of its block: "Was 20 EUR, now 15 EUR".
+LAST = "last"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,8 @@ class Place:
 
     *path* has the last steps of the slots of the place's blocks. *way* is one of `WAYS`:
 
-    - `WHOLE`: the value is the text of the block.
+    - `WHOLE`: the value is the text of the block. A number is the first one of the text, or the
+      last one with the *form* `LAST`.
     - `BESIDE`: the value is the text of the block, and the block before it has the text *mark*.
     - `LINK`: the value is the text of a link; *mark* is its number in the block.
     - `DATE`: the value is a date; *mark* is its number among the block's dates of the form *form*.
@@ -86,7 +89,7 @@ class Place:
 
     def __str__(self) -> str:
         where = {
-            WHOLE: "",
+            WHOLE: "last number of " if self.form == LAST else "",
             LINK: f"link {self.mark} of ",
             DATE: f"date {self.mark} ({self.form}) in ",
             AFTER: f"after {self.mark!r} in " if self.mark else "at the beginning of ",

@@ -62,7 +62,7 @@ def _learn(kind: str, stating: Stating, ends_of: EndsOf) -> OwnKnowledge:
             places_of_value(page, value, kind, ends_of) for page, value in stating[::2]
         )
         places = _precise_places(kind, candidates, stating, ends_of)
-    reader = OneFieldReader(kind, places, ends_of)
+    reader = OneFieldReader(kind, places, ends_of, len(stating))
     held_back = stating[1::2]
     results = []
     for page, stated in held_back:
@@ -83,7 +83,7 @@ def _precise_places(
     kind: str, candidates: Sequence[Place], stating: Stating, ends_of: EndsOf
 ) -> list[Place]:
     """Return the precise candidates, ordered by the number of their values, the largest first."""
-    reader = OneFieldReader(kind, candidates, ends_of)
+    reader = OneFieldReader(kind, candidates, ends_of, len(stating))
     results = [
         {
             place: value_key(value) == value_key(stated)

@@ -338,12 +338,18 @@ def page_fields(
 
 def own_values(page: Page, extraction: Extraction | None) -> dict[str, OwnValue]:
     """Return the values of the user's own fields by name. The values that selectors find on a page
-    come first, then the values in learned places. Listings are read by selectors alone.
+    come first, then the values in learned places. Listings have no values by examples. Themes with
+    many related products make product pages look like listings, so these have the values that pages
+    with statements taught.
     """
     selected = dict(page.own.values) if page.own else {}
-    if extraction is None or extraction.site_fields is None or extraction.page_type == "listing":
+    if extraction is None or extraction.site_fields is None:
         return selected
-    return extraction.site_fields.own_values(page) | selected
+    fields = extraction.site_fields
+    learned = fields.own_values(page)
+    if extraction.page_type == "listing":
+        learned = {name: value for name, value in learned.items() if fields.own[name].stated}
+    return learned | selected
 
 
 def _extraction_fields(
