@@ -196,7 +196,7 @@ def _sortable_integer(value: float) -> int:
     """Return the integer with the bits of a number. Of negative numbers all bits but the sign are
     turned, so that the integers have the order of the numbers.
     """
-    (bits,) = struct.unpack(">q", struct.pack(">d", value + 0.0))  # 0.0 for -0.0
+    (bits,) = struct.unpack(">q", struct.pack(">d", value))
     return int(bits) if bits >= 0 else int(bits) ^ 0x7FFF_FFFF_FFFF_FFFF
 
 
@@ -239,7 +239,7 @@ def check_order(order: Order, types: Sequence[str]) -> None:
 def _typed(value: object) -> tuple[str, str | float]:
     """Return the type of a value, and the value in that type; "" for no type."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return (NUMBER, float(value)) if math.isfinite(value) else ("", 0.0)
+        return (NUMBER, value + 0.0) if math.isfinite(value) else ("", 0.0)  # 0.0 for -0.0
     if not isinstance(value, str):
         return "", 0.0
     seconds = _seconds(value)
@@ -250,7 +250,8 @@ def _typed(value: object) -> tuple[str, str | float]:
 
 def _number(text: str) -> float | None:
     """Return the number in a text; None if it is none."""
-    return float(text) if DECIMAL.fullmatch(text) and math.isfinite(float(text)) else None
+    number = float(text) + 0.0 if DECIMAL.fullmatch(text) else math.inf  # 0.0 for -0.0
+    return number if math.isfinite(number) else None
 
 
 def _seconds(text: str) -> tuple[int, int] | None:

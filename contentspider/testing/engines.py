@@ -346,6 +346,10 @@ class EngineContract:
         assert stored["fields"]["größe"] == [38.0, 40.0]
         assert set(stored) == set(document(1, fields={"price": 1.0}).record())
 
+    def test_zero_has_no_sign(self, engine: Engine) -> None:
+        write_own_fields(engine, {"price": -0.0}, {"price": 0.0}, {"price": -1.0})
+        assert ids_where(engine, "price=0") == ids_where(engine, "price>=-0") == [1, 2]
+
     def test_results_are_sorted_by_an_own_field(self, engine: Engine) -> None:
         prices = (20.0, 5.0, [12.9, 1.0], 5.5)
         days = ("2026-02-05", "2026-02-07", "2025-12-31T10:00:00Z", "2026-02-06")
