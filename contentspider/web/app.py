@@ -212,10 +212,10 @@ class Pages:
         with the fields of ``contentspider search --json``.
         """
         query = replace(parse_query(request), synonyms=self._synonyms)
-        has_filters = query.filters or query.comparisons
-        if not query.words and not has_filters and not is_for_programs(request):
-            return self.html("search.html", query=query, results=None, parameters=[])
         is_page = not is_for_programs(request)
+        is_empty = not (query.words or query.filters or query.comparisons or query.order)
+        if is_empty and is_page:
+            return self.html("search.html", query=query, results=None, parameters=[])
         results, own_types = await self._call_index(partial(_search, query, is_page))
         rows = await run_in_threadpool(result_rows, query, results)
         if not is_page:
@@ -330,7 +330,7 @@ def parse_query(request: Request) -> Query:
 
 def _texts(request: Request, name: str) -> list[str]:
     """Return the values of a parameter that a request may have several times."""
-    return [text[:MAX_WORDS_CHARS] for text in request.query_params.getlist(name) if text.strip()]
+    return [text for text in request.query_params.getlist(name) if text.strip()]
 
 
 def parse_words(request: Request) -> str:

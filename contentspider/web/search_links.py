@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 FACET_NAMES = {"site": "Sites", "language": "Languages", "page_type": "Types"}
 OWN_FACET = "fields."
 MAX_VALUES = 12  # of a facet
+MAX_VALUE_CHARS = 100  # of a value of an own field that has a link
 MAX_OWN_FIELDS = 10  # that are counted, or that order results
 
 
@@ -33,15 +34,15 @@ class Choice(NamedTuple):
 def facet_links(query: Query, results: Results) -> dict[str, list[Choice]]:
     """Return the links that narrow results by each facet, by the heading of the facet.
 
-    An own field whose texts are all different gets no links.
+    An own field whose texts are all different gets no links. Long texts have none.
     """
     links: dict[str, list[Choice]] = {}
     for facet, counts in results.facets.items():
-        choices = list(counts.items())[:MAX_VALUES]
-        own_name = facet.removeprefix(OWN_FACET) if facet.startswith(OWN_FACET) else ""
-        if own_name and max(counts.values(), default=0) > 1:
-            links[own_name] = [_own_choice(query, own_name, *choice) for choice in choices]
-        elif choices and not own_name:
+        if facet.startswith(OWN_FACET):
+            name = facet.removeprefix(OWN_FACET)
+            if own_choices := _own_choices(query, name, counts):
+                links[name] = own_choices
+        elif counts:
             links[FACET_NAMES[facet]] = [
                 Choice(
                     value,
@@ -49,9 +50,17 @@ def facet_links(query: Query, results: Results) -> dict[str, list[Choice]]:
                     results_address(query, 0, **{facet: value}),
                     query.filters.get(facet) == value,
                 )
-                for value, count in choices
+                for value, count in list(counts.items())[:MAX_VALUES]
             ]
     return links
+
+
+def _own_choices(query: Query, name: str, counts: Mapping[str, int]) -> list[Choice]:
+    """Return the links that narrow results by the texts of an own field."""
+    short = {value: count for value, count in counts.items() if len(value) <= MAX_VALUE_CHARS}
+    if max(short.values(), default=0) < 2:
+        return []
+    return [_own_choice(query, name, *choice) for choice in list(short.items())[:MAX_VALUES]]
 
 
 def _own_choice(query: Query, name: str, value: str, count: int) -> Choice:

@@ -246,6 +246,19 @@ def test_own_fields_narrow_and_order_the_results_of_the_api(shop: TestClient) ->
     assert shop.get("/api/search", params={"sort": "brand"}).status_code == 400
 
 
+def test_long_texts_are_filters_without_links(tmp_path: Path) -> None:
+    url = f"sqlite:{tmp_path / 'recipes.db'}"
+    engine = create_engine(url)
+    engine.open(is_writer=True)
+    step = "Stir the soup. " * 60 + "Serve."
+    write_own_fields(engine, {"steps": [step, "Serve."]}, {"steps": [step, "Serve."]})
+    engine.close()
+    with TestClient(make_app(url, [], NO_MODELS, Access(["testserver"]))) as client:
+        links = re.findall(r'href="(/\?q=words&amp;filter[^"]*)"', client.get("/?q=words").text)
+        assert [unescape(link) for link in links] == ["/?q=words&filter=steps%3DServe."]
+        assert client.get("/api/search", params={"filter": f"steps={step}"}).json()["total"] == 2
+
+
 def test_search_page_offers_filters_and_orders_of_own_fields(shop: TestClient) -> None:
     page = shop.get("/", params={"q": "words", "filter": "price<10", "sort": "price:desc"}).text
     assert "1 page for" in page
@@ -262,6 +275,7 @@ def test_search_page_offers_filters_and_orders_of_own_fields(shop: TestClient) -
         assert shop.get(address).status_code == 200
     (without,) = re.findall(r'href="([^"]*)" aria-label', page)
     assert unescape(without) == "/?q=words&sort=price%3Adesc"
+    assert "3 pages" in shop.get("/", params={"sort": "price"}).text
 
 
 def test_search_page_says_that_embedder_failed(
