@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import importlib.util
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -138,6 +139,21 @@ def test_marked_values_become_examples_and_are_shown_on_all_pages(tmp_path: Path
     assert len(again.state(5)["fields"]) == 1
     again.mark_value(1, "price", "number", "7 EUR")
     assert len(FieldsFile.load(file).with_examples[0].examples) == 2
+
+
+def test_examples_are_replaced_however_their_addresses_are_written(tmp_path: Path) -> None:
+    folder, file = shop(tmp_path), tmp_path / "fields.toml"
+    example = '{{url = "http://shop.org/{0}/", value = "{1},50 EUR"}}'
+    examples = ", ".join(example.format(number, 100 + number) for number in (0, 1))
+    file.write_text(f'[price]\ntype = "number"\nexamples = [{examples}]\n')
+    addresses = {f"{number}.html": f"https://shop.org/{number}" for number in range(12)}
+    collected = replace(collect(str(folder), tmp_path / "out", 200, ""), addresses=addresses)
+    one = Session(collected, tmp_path / "models", file)
+    paths = [one.state(page)["path"] for page in range(12)]
+    assert [field["name"] for field in one.state(paths.index("5.html"))["fields"]] == ["price"]
+    one.mark_value(paths.index("0.html"), "price", "number", "7 EUR")
+    values = {example.url: example.value for example in FieldsFile.load(file).fields[0].examples}
+    assert values == {"http://shop.org/0/": "7 EUR", "http://shop.org/1/": "101,50 EUR"}
 
 
 @pytest.mark.parametrize(

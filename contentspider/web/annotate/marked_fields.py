@@ -58,7 +58,8 @@ class MarkedFields:
         self._site = site
         self._ends_of: Callable[[str], list[str]] = lambda name: path_ends(slot_of(name))
         self._slot_of = slot_of
-        fields = FieldsFile.load(path).with_examples if path.is_file() else ()
+        self._file = FieldsFile.load(path) if path.is_file() else FieldsFile()
+        fields = self._file.with_examples
         self._fields = {field.name: field for field in fields}
         self._learned = self._learn(fields)
 
@@ -74,7 +75,7 @@ class MarkedFields:
         The file gets a new field with its second example, since one example teaches nothing.
         Raises `FieldsError` if the example or the file cannot be used.
         """
-        value, url = " ".join(value.split()), self._addresses.get(page.url, page.url)
+        value, url = " ".join(value.split()), self._url_of(page)
         if not name.isidentifier():
             raise FieldsError(f"{name!r} is no name: use letters, digits and _, a letter first")
         if kind not in KINDS or typed(value, kind) is None:
@@ -95,9 +96,14 @@ class MarkedFields:
         message += f"; {count} of {len(self._pages)} pages show a value"
         return "; ".join([message, *self._learned[name].doubts])
 
+    def _url_of(self, page: Page) -> str:
+        """Return the address of a page on the web, as the file writes it if it has an example."""
+        url = self._addresses.get(page.url, page.url)
+        return self._file.example_url(url) or url
+
     def _learn(self, fields: Sequence[OwnField]) -> dict[str, OwnKnowledge]:
         """Return the knowledge that the examples of fields teach, by the field's name."""
-        pages = {self._addresses.get(page.url, page.url): page for page in self._pages}
+        pages = {self._url_of(page): page for page in self._pages}
         return learn_own_fields(fields, pages, self._pages, self._site, self._slot_of)
 
     def _write(self, field: OwnField) -> None:
