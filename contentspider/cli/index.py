@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
+    from contentspider.index.engine import Query
     from contentspider.index.result_rows import ResultRow
 
 # The environment variable with the indexes to search if none is named.
@@ -156,27 +157,10 @@ def required_indexes(urls: Sequence[str], state_dir: str) -> list[str]:
 )
 def search(options: argparse.Namespace) -> None:
     """Find pages in a search index that have all words, or else some of them."""
-    chosen = {"site": options.site, "language": options.language, "page_type": options.type}
-    filters = {name: value for name, value in chosen.items() if value}
-    if not (options.words or filters or options.filter or options.sort):
-        raise UsageError(
-            "give words to look for, or a filter: contentspider search 'opening hours'"
-        )
-    from contentspider.index.engine import Query
     from contentspider.index.operations import open_index
-    from contentspider.index.own_fields import Order, parse_filters
     from contentspider.index.result_rows import result_rows
-    from contentspider.index.synonyms import read_synonyms
 
-    synonyms = read_synonyms(options.synonyms)
-    query = Query(
-        " ".join(options.words),
-        filters,
-        options.limit,
-        synonyms=synonyms,
-        comparisons=parse_filters(options.filter),
-        order=Order.parse(options.sort),
-    )
+    query = _query(options)
     (url, *_) = required_indexes([options.index], options.state_dir)
     with open_index(url, is_writer=False) as (engine, _):
         results = engine.search(query)
@@ -193,6 +177,28 @@ def search(options: argparse.Namespace) -> None:
         _print_result(row)
     pages = "page" if results.total == 1 else "pages"
     print(f"{results.total:,} {pages} found" if results.total else "no page was found")
+
+
+def _query(options: argparse.Namespace) -> Query:
+    """Return the query of the command ``search``; raises `UsageError` without words or filters."""
+    chosen = {"site": options.site, "language": options.language, "page_type": options.type}
+    filters = {name: value for name, value in chosen.items() if value}
+    if not (options.words or filters or options.filter or options.sort):
+        raise UsageError(
+            "give words to look for, or a filter: contentspider search 'opening hours'"
+        )
+    from contentspider.index.engine import Query
+    from contentspider.index.own_fields import Order, parse_filters
+    from contentspider.index.synonyms import read_synonyms
+
+    return Query(
+        " ".join(options.words),
+        filters,
+        options.limit,
+        synonyms=read_synonyms(options.synonyms),
+        comparisons=parse_filters(options.filter),
+        order=Order.parse(options.sort),
+    )
 
 
 def _print_result(row: ResultRow) -> None:

@@ -5,9 +5,10 @@ annotations of each tool's parameters to make their JSON Schema, so this module 
 the evaluation of annotations.
 """
 
+import heapq
 import json
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from functools import wraps
 from itertools import chain, count, islice, zip_longest
@@ -159,12 +160,11 @@ class Tools:
             corrected = corrected or results.corrected
             note = note or results.note
             is_cut = is_cut or results.total > offset + limit
-        ranks = zip_longest(*lists)  # scores of different indexes do not compare; ranks do
         return {
             "total": total,
             "corrected": corrected,
             "note": note,
-            "results": [_shown(row, ("id", "score")) for rank in ranks for row in rank if row],
+            "results": [_shown(row, ("id", "score")) for row in _merged(lists, request.order)],
             **_continued(is_cut, "next_offset", offset + limit),
         }
 
@@ -364,6 +364,16 @@ def _with_tool_errors(tool: Callable[..., Answer]) -> Callable[..., Answer]:
 def _search(reader: IndexReader, request: Query) -> Results:
     """Return the results of a search in one index."""
     return reader.call(lambda engine: engine.search(request))
+
+
+def _merged(
+    lists: Sequence[Sequence[Mapping[str, Any]]], order: Order | None
+) -> Iterable[Mapping[str, Any]]:
+    """Return the results of several indexes in one order."""
+    if order:
+        return heapq.merge(*lists, key=order.key)
+    # Scores of different indexes do not compare; ranks do.
+    return (row for rank in zip_longest(*lists) for row in rank if row)
 
 
 def _copies(reader: IndexReader, record: Mapping[str, Any]) -> list[str]:

@@ -17,7 +17,7 @@ from contentspider.index.engine import create_engine
 from contentspider.index.synonyms import parse_synonyms
 from contentspider.site.models.record import page_id
 from contentspider.state.crawls.ledgers import HISTORIES
-from contentspider.testing.engines import document
+from contentspider.testing.engines import document, write_own_fields
 from tests.conftest import ROOT, run
 from tests.embedders import NAME, vectors
 from tests.indexes import Crawls
@@ -115,6 +115,25 @@ def test_search_returns_addresses_of_pages_sections_and_copies(index: str) -> No
     (sheep,) = wool["results"]
     assert {sheep["url"], *sheep["also_at"]} == {"http://e.org/4", "http://e.org/5"}
     assert none["results"] == []
+
+
+def test_own_fields_narrow_and_order_the_results_of_all_indexes(tmp_path: Path) -> None:
+    urls = []
+    for name, prices in {"a": (12.0, 3.0), "b": (8.0, 1.0)}.items():
+        urls.append(f"sqlite:{tmp_path / name}.db")
+        with closing(create_engine(urls[-1])) as engine:
+            engine.open(is_writer=True)
+            write_own_fields(engine, *({"price": price, "brand": name} for price in prices), {})
+    cheap, dear, wrong = ask(
+        Tools(urls),
+        ("search", {"query": "", "filters": ["price<10"], "sort": "price"}),
+        ("search", {"query": "words", "sort": "price:desc"}),
+        ("search", {"query": "words", "filters": ["prize<10"]}),
+    )
+    assert (cheap["total"], [row["fields"]["price"] for row in cheap["results"]]) == (3, [1, 3, 8])
+    prices = [row["fields"].get("price") for row in dear["results"]]
+    assert prices == [12, 8, 3, 1, None, None]
+    assert "price (numbers)" in wrong["error"]
 
 
 def test_search_says_that_embedder_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

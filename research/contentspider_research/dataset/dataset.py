@@ -74,12 +74,7 @@ def read_records(
     Memory grows with the largest site, as when it is learned. Raises `ContentSpiderError` if no
     site has the gold that is asked for, or if *priors* lack a site.
     """
-    missing = [source.name for source in sources if priors and source.name not in priors]
-    if missing:
-        raise ContentSpiderError(
-            f"there is no prior for {', '.join(missing)}: only whole sites can be cross-fitted, not"
-            " collections of single pages; give the folders of sites alone"
-        )
+    _check_priors(sources, priors)
     if labels == GOLD and not any(source.gold for source in sources):
         raise ContentSpiderError("there is no gold text here: give --labels votes, paper or none")
     for source in sources:
@@ -103,6 +98,16 @@ def read_records(
                     images=images,
                 )
             logger.info("%s: %d pages", source.name, len(pages))
+
+
+def _check_priors(sources: Sequence[Source], priors: Mapping[str, Prior] | None) -> None:
+    """Raise `ContentSpiderError` if *priors* lack a site of *sources*."""
+    missing = [source.name for source in sources if priors and source.name not in priors]
+    if missing:
+        raise ContentSpiderError(
+            f"there is no prior for {', '.join(missing)}: only whole sites can be cross-fitted, not"
+            " collections of single pages; give the folders of sites alone"
+        )
 
 
 def _judge(

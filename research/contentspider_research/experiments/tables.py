@@ -251,6 +251,35 @@ def _classifiers(
     return [*own, "", *general, "", *words], charted
 
 
+def _tables_of_sites(
+    name: str,
+    sites: Sequence[ExperimentSite],
+    features: Sequence[str],
+    folds: int,
+    weights: str,
+    chart: Path,
+) -> list[str]:
+    """Return the tables of an experiment on labelled sites, and draw its *chart*."""
+    if name == "confusion":
+        return _confusion(per_site(sites, features, folds, weights), chart)
+    if name == "table1" or name in APPROACHES:
+        results = (
+            APPROACHES[name](sites, features, folds)
+            if name in APPROACHES
+            else per_site(sites, features, folds, weights)
+        )
+        _chart(chart, [(result.name, [result]) for result in results])
+        return _table_of_sites(results)
+    if name == "features":
+        lines, charted = _features(sites, folds, weights)
+    elif name == "classifiers":
+        lines, charted = _classifiers(sites, folds, chart)
+    else:
+        lines, charted = _labels(sites, features, folds, weights)
+    _chart(chart, charted)
+    return lines
+
+
 def run_experiment(
     name: str,
     source: Path,
@@ -278,25 +307,7 @@ def run_experiment(
                 f"experiment {name} has no --weights {EQUAL}: that is for {', '.join(WEIGHTED)}"
             )
         sites = load_sites(source, labels, pages)
-        if name == "table1" or name in APPROACHES:
-            results = (
-                per_site(sites, features, folds, weights)
-                if name == "table1"
-                else APPROACHES[name](sites, features, folds)
-            )
-            lines = _table_of_sites(results)
-            _chart(chart, [(result.name, [result]) for result in results])
-        elif name == "confusion":
-            lines = _confusion(per_site(sites, features, folds, weights), chart)
-        else:
-            lines, charted = (
-                _features(sites, folds, weights)
-                if name == "features"
-                else _classifiers(sites, folds, chart)
-                if name == "classifiers"
-                else _labels(sites, features, folds, weights)
-            )
-            _chart(chart, charted)
+        lines = _tables_of_sites(name, sites, features, folds, weights, chart)
     table = folder / f"{name}.md"
     table.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return table
