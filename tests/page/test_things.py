@@ -179,6 +179,7 @@ def test_durations_are_iso_8601(text: str, expected: str | None) -> None:
         ("4 servings", "4 servings"),
         (["4", "4 servings"], "4 servings"),
         ({"@type": "QuantitativeValue", "value": 4, "unitText": "plates"}, "4 plates"),
+        ({"@type": "QuantitativeValue", "name": "4 plates"}, "4 plates"),
         ([], None),
     ],
 )
@@ -258,7 +259,7 @@ def test_microdata_is_read_after_json_ld() -> None:
     assert read(MICRODATA, "recipe") == facts
     stated = script({"@type": "Recipe", "recipeYield": "3 loaves"})
     assert read(stated + MICRODATA, "recipe") == facts | {"yield": "3 loaves"}
-    assert read("<div itemscope>" * 300 + MICRODATA, "recipe") in ({}, facts)
+    assert read("<div itemscope>" * 100 + MICRODATA, "recipe") == facts
 
 
 def test_paragraphs_of_one_property_are_entries() -> None:
