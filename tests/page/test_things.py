@@ -262,6 +262,8 @@ def test_microdata_is_read_after_json_ld() -> None:
     assert read(MICRODATA, "recipe") == facts
     stated = script({"@type": "Recipe", "recipeYield": "3 loaves"})
     assert read(stated + MICRODATA, "recipe") == facts | {"yield": "3 loaves"}
+    empty = script({"@type": "Recipe", "recipeYield": {"@type": "QuantitativeValue"}})
+    assert read(empty + MICRODATA, "recipe") == facts
     assert read("<div itemscope>" * 300 + MICRODATA, "recipe") in ({}, facts)
 
 

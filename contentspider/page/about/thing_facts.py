@@ -162,8 +162,8 @@ def yields(entry: Entry, _: Follow) -> list[str]:
     """Return how much a recipe yields. A text with words comes before a number."""
     value = entry.get("recipeYield") or entry.get("yield")
     if isinstance(value, dict):
-        amount = strings_of(value.get("value"))[:1]
-        return [" ".join(amount + strings_of(value.get("unitText"))[:1])]
+        amount = strings_of(value.get("value"))[:1] + strings_of(value.get("unitText"))[:1]
+        return [" ".join(amount)] if amount else []
     return sorted(strings_of(value), key=lambda text: not re.search(r"[^\W\d]", text))
 
 
