@@ -30,7 +30,8 @@ MAX_SHOWN_CHARS = 100  # of a value
     STATE_DIR,
 )
 def fields(options: argparse.Namespace) -> None:
-    """Show where the values of a site's fields come from: dates, authors, and fields of your own.
+    """Show where the values of a site's fields come from: titles, dates, authors, sections,
+    keywords, and fields of your own.
     For each: the pages with a value, the places that were learned, how precise they are, some
     values, and doubts with what to do.
     """

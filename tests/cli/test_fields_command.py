@@ -106,6 +106,14 @@ def test_changed_file_and_a_missing_history_are_told(folder: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
+def test_damaged_history_of_another_crawl_is_left_out(folder: Path) -> None:
+    damaged = folder / "state" / "history" / "other.org.sqlite"
+    damaged.write_bytes(b"no database" * 100)
+    done = run("fields", "e.org", "--json", "--state-dir", "state", cwd=folder)
+    assert json.loads(done.stdout.splitlines()[0])["pages"] == PAGES
+    assert damaged.name in done.stderr
+
+
 def test_lines_for_people_have_the_same(folder: Path) -> None:
     shown = run(
         "fields", "e.org", "--fields", "fields.toml", "--state-dir", "state", cwd=folder

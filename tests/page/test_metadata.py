@@ -215,6 +215,10 @@ def test_publisher_and_host_are_authors_only_if_page_names_no_other() -> None:
     bob = {"@type": "Person", "name": "Bob Frank"}
     own = read(site + json_ld({**ARTICLE, "author": bob, "publisher": bob}) + byline)
     assert (own.author, own.stated) == (("Bob Frank",), ("published_at", "author"))
+    # Many people write at a host with their name.
+    address = "<link rel=canonical href='https://bobfrank.example/a'>"
+    host_of_bob = read(address + "<meta name=author content='Bob Frank'>" + byline)
+    assert (host_of_bob.author, host_of_bob.stated) == (("Bob Frank",), ("author",))
 
 
 def test_html_entities_in_json_ld_are_decoded() -> None:

@@ -264,6 +264,8 @@ def test_microdata_is_read_after_json_ld() -> None:
     stated = script({"@type": "Recipe", "recipeYield": "3 loaves"})
     assert read(stated + MICRODATA, "recipe") == facts | {"yield": "3 loaves"}
     assert read("<div itemscope>" * 100 + MICRODATA, "recipe") == facts
+    empty = script({"@type": "Recipe", "recipeYield": {"@type": "QuantitativeValue"}})
+    assert read(empty + MICRODATA, "recipe") == facts
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ from contentspider.page.words.phrases import read_data
 from contentspider.page.words.tidy import tidy, unique
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 MAX_NAME_CHARS = 200
 MAX_TITLE_CHARS = 500
@@ -141,8 +141,8 @@ def read_metadata(statements: Statements) -> Metadata:
     main_entries = [entry for entry in (about, page) if entry]
     site_name = _site_name(meta_texts, entries, linked)
     dates = _dates(main_entries, meta_texts, marks)
-    site_keys = _site_keys(site_name, main_entries, linked, statements.canonical)
-    authors = _authors(about, meta_texts, linked, site_keys, marks)
+    site = _site_names(site_name, main_entries, linked, statements.canonical)
+    authors = _authors(about, meta_texts, linked, site, marks)
     headlines = strings_at([about] if about else [], "headline", "name")
     titles = (*headlines, *meta.get("og:title", ()), *meta.get("twitter:title", ()))
     return Metadata(
@@ -204,13 +204,13 @@ def _authors(
     about: Mapping[str, object] | None,
     meta_texts: Mapping[str, list[str]],
     linked: Mapping[str, Mapping[str, object]],
-    site_keys: Container[str],
+    site: _SiteNames,
     marks: Sequence[Mark],
 ) -> _Authors:
     """Return the authors of a page: the stated ones, or, if only the site is stated, the marked."""
-    names = _stated_author(about, meta_texts, linked, site_keys)
+    names = _stated_author(about, meta_texts, linked, site)
     marked = author_names(_marked_authors(marks)[:MAX_VALUES])
-    if all(title_key(name) in site_keys for name in names):
+    if all(map(site.has, names)):
         return _Authors(marked or names, marked, ())
     return _Authors(names, marked, ("author",))
 
@@ -267,7 +267,7 @@ def _stated_author(
     about: Mapping[str, object] | None,
     meta_texts: Mapping[str, list[str]],
     linked: Mapping[str, Mapping[str, object]],
-    site_keys: Container[str],
+    site: _SiteNames,
 ) -> tuple[str, ...]:
     """Return the stated authors from the most trusted source that names anybody but the site.
     Return the site's name if all sources name only the site, and nothing if no source has a name.
@@ -280,7 +280,7 @@ def _stated_author(
     site_names: tuple[str, ...] = ()
     for texts in (json_names, meta_texts.get("author", [])):
         names = author_names(texts[:MAX_VALUES])
-        if any(title_key(name) not in site_keys for name in names):
+        if not all(map(site.has, names)):
             return names
         site_names = site_names or names
     return site_names
@@ -360,20 +360,36 @@ def _site_name(
     return _first(texts, MAX_NAME_CHARS)
 
 
-def _site_keys(
+class _SiteNames(NamedTuple):
+    """The keys (`title_key`) of names that are the site and no author. *hosts* has the keys of the
+    page's host, with and without the top-level domain.
+    """
+
+    keys: set[str]
+    hosts: set[str]
+
+    def has(self, name: str) -> bool:
+        """Tell whether a name is the site. A name of several words is not the host alone: many
+        hosts have the name of the person who writes there.
+        """
+        key = title_key(name)
+        return key in self.keys or (key in self.hosts and len(name.split()) == 1)
+
+
+def _site_names(
     site_name: str,
     main_entries: Sequence[Mapping[str, object]],
     linked: Mapping[str, Mapping[str, object]],
     address: str,
-) -> set[str]:
-    """Return the keys (`title_key`) of names that are the site and no author: the site's name, the
-    page's publishers, and the host of its *address* with and without the top-level domain. A person
-    who publishes is an author.
+) -> _SiteNames:
+    """Return the site's name, the page's publishers, and the host of its *address*. A person who
+    publishes is an author.
     """
     host = (split_address(address).hostname or "").removeprefix("www.")
-    names = [site_name, host, host.rpartition(".")[0]]
+    hosts = (host, host.rpartition(".")[0])
+    names = [site_name]
     for entry in main_entries:
         publisher = follow(entry.get("publisher"), linked)
         if not (isinstance(publisher, dict) and "Person" in kinds(publisher)):
             names += strings_of(publisher)[:MAX_VALUES]
-    return set(map(title_key, names)) - {""}
+    return _SiteNames(set(map(title_key, names)) - {""}, set(map(title_key, hosts)) - {""})

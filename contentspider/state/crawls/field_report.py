@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from contentspider.ground.errors import StateError
 from contentspider.site.fields.site_fields import FIELD_NAMES, FieldKnowledge
 from contentspider.state.crawls.export import histories
 from contentspider.state.history.history import History
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
 
     from contentspider.page.input.fields_file import FieldsFile
     from contentspider.site.fields.own_fields import OwnKnowledge
     from contentspider.site.models.model import SiteModel
+
+logger = logging.getLogger(__name__)
 
 MAX_PAGES = 20_000  # of a site, whose items are read
 MAX_EXAMPLES = 3
@@ -121,12 +126,21 @@ def field_reports(
 
 
 def stored_items(site: str, state_dir: str) -> Iterator[Mapping[str, Any]]:
-    """Yield the item of each live page of a site, in all histories."""
+    """Yield the item of each live page of a site, in all histories. A warning is logged for a
+    damaged history, which may be that of another site's crawl.
+    """
     for path in histories(state_dir):
+        yield from _history_items(path, site)
+
+
+def _history_items(path: Path, site: str) -> Iterator[Mapping[str, Any]]:
+    try:
         with closing(History(path, read_only=True)) as history:
             for page in history.live():
                 if page.site == site and (item := history.item(page.id)):
                     yield item | {"url": page.url}
+    except StateError as error:
+        logger.warning("%s is left out: %s", path.name, error)
 
 
 def _report(name: str, knowledge: FieldKnowledge, pages: int, values: FieldValues) -> FieldReport:
