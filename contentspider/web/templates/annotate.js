@@ -227,7 +227,6 @@ function nameValue() {
   if (!state.blocks[current]) { $("message").textContent = "Select a block first: press J or K, or click with Ctrl."; return; }
   $("field-names").replaceChildren(...Object.keys(state.field_types).map((name) => new Option(name)));
   $("field-value").value = state.blocks[current].text.slice(0, 2000);
-  field.returnValue = "";
   field.showModal();
   $("field-value").select();
   $("field-name").focus();
@@ -236,9 +235,10 @@ $("field-name").addEventListener("change", () => {
   const type = state.field_types[$("field-name").value];
   if (type) $("field-type").value = type;
 });
-field.addEventListener("close", () => {
-  overlay.focus();
-  if (field.returnValue !== "save") return;
+field.addEventListener("close", () => overlay.focus());
+// The event "close" comes later than the click, when another page may be opening.
+field.querySelector("form").addEventListener("submit", (event) => {
+  if (event.submitter.value !== "save") return;
   const data = { name: $("field-name").value, type: $("field-type").value, value: $("field-value").value };
   const page = state.page;
   enqueue(async () => show(await request(`/api/page/${page}/field`, data)));
