@@ -344,40 +344,33 @@ def main() -> None:
     options = parser.parse_args()
     sites = [site.parent for folder in options.folder for site in sorted(folder.glob("*/html"))]
     if options.product:
-        judge_products(sites)
+        judge_sites(sites, product_judged, product_row)
     elif options.lists:
-        judge_lists(sites)
+        judge_sites(sites, lists_judged, list_row)
     elif options.own:
         judge_own(options.own, options.folder)
     else:
-        judge_dates_and_authors(sites)
+        judge_sites(sites, judged, table_row)
 
 
-def judge_products(sites: list[Path]) -> None:
-    """Print a row for each learned field of products of each site, and one for all sites."""
+def judge_sites(
+    sites: list[Path],
+    judge: Callable[[Path], Iterable[tuple[str, Counter[str]]]],
+    row: Callable[[str, Counter[str]], str],
+) -> None:
+    """Print a row for each field of each site, and one for all sites."""
     totals: dict[str, Counter[str]] = {}
     for site in sites:
-        for name, counts in product_judged(site):
-            print(product_row(f"{site.name} {name}", counts), flush=True)
-            totals.setdefault(name, Counter()).update(counts)
-    for name, counts in totals.items():
-        print(product_row(f"all {name}", counts))
+        for field, counts in judge(site):
+            print(row(f"{site.name} {field}", counts), flush=True)
+            totals.setdefault(field, Counter()).update(counts)
+    for field, counts in totals.items():
+        print(row(f"all {field}", counts))
 
 
 def product_row(name: str, counts: Counter[str]) -> str:
     """Return the row of a field of products, with the values on pages that state none."""
     return f"{own_row(name, counts)}  {counts['unstated']} on pages that state none"
-
-
-def judge_lists(sites: list[Path]) -> None:
-    """Print a row for sections and keywords of each site, and one for all sites."""
-    totals: dict[str, Counter[str]] = {field: Counter() for field in LIST_FIELDS}
-    for site in sites:
-        for field, counts in lists_judged(site):
-            print(list_row(f"{site.name} {field}", counts), flush=True)
-            totals[field].update(counts)
-    for field, counts in totals.items():
-        print(list_row(f"all {field}", counts))
 
 
 def list_row(name: str, counts: Counter[str]) -> str:
@@ -387,17 +380,6 @@ def list_row(name: str, counts: Counter[str]) -> str:
         for source in ("rules", "site")
     )
     return f"{table_row(name, counts)}{names}, {counts['stated names']} stated"
-
-
-def judge_dates_and_authors(sites: list[Path]) -> None:
-    """Print a row for each field of each site, and one for all sites."""
-    totals: dict[str, Counter[str]] = {field: Counter() for field in FIELDS}
-    for site in sites:
-        for field, counts in judged(site):
-            print(table_row(f"{site.name} {field}", counts), flush=True)
-            totals[field].update(counts)
-    for field, counts in totals.items():
-        print(table_row(f"all {field}", counts))
 
 
 if __name__ == "__main__":

@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from contentspider.evaluation.corpora import find_corpora
 from contentspider.site.learn import sampling
 from contentspider.site.learn.learner import SiteLearner
+from contentspider.site.learn.templates import page_template
 from contentspider.site.sample import ORDER_BYTES
 from contentspider.site.scores import text_score
-from contentspider.site.templates import page_template
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -22,8 +22,8 @@ from contentspider.cluster.connection import (
 from contentspider.cluster.exchange import Exchange, has_open_addresses, live_workers, row_of
 from contentspider.cluster.messages import Joined, LeaveResult, Reply
 from contentspider.cluster.tables import SCHEMA, TABLES, VERSION, Table
+from contentspider.site.learn.templates import TEMPLATE_BYTES
 from contentspider.site.sample import ORDER_BYTES
-from contentspider.site.templates import TEMPLATE_BYTES
 from contentspider.state.ledger.database import LedgerFullError, SchemaError
 from contentspider.state.outcome import FINISHED, Ending
 

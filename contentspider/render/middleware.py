@@ -39,8 +39,8 @@ from contentspider.render.browser import (
 from contentspider.render.proxy import CheckingProxy
 from contentspider.render.snapshot import ARGUMENTS, COMMAND, Snapshot, visuals_of
 from contentspider.render.templates import Template, Templates, gain
+from contentspider.site.learn.templates import page_template
 from contentspider.site.sample import sample_order
-from contentspider.site.templates import page_template
 from contentspider.state.ledger.pages import SITE_PAGES
 from contentspider.state.ledger.places import SamplePlaces
 

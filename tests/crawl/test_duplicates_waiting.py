@@ -119,14 +119,20 @@ def test_page_with_missing_or_different_canonical_is_requested_again(
     assert duplicates.claim(one.url, one, rows[0])
 
 
-def test_known_page_is_requested_before_a_new_copy_that_waits_with_it(
-    crawl: Crawl, duplicates: Duplicates
-) -> None:
+def waiting_copies(crawl: Crawl, duplicates: Duplicates) -> list[int]:
+    """Return the rows of two copies of /1 that wait: a new page, and a known one."""
     crawl.keeper.addresses._is_known = lambda url: url == "https://e.org/1?v=a"
     paths = ["/1?view=print", "/1?v=a"]
     rows = [sent(crawl, path) for path in paths]
     for path, row in zip(paths, rows, strict=True):
         assert defer(duplicates, page(path, "/1"), row)
+    return rows
+
+
+def test_known_page_is_requested_before_a_new_copy_that_waits_with_it(
+    crawl: Crawl, duplicates: Duplicates
+) -> None:
+    rows = waiting_copies(crawl, duplicates)
     failed = sent(crawl, "/2")
     crawl.keeper.addresses.note(failed, "failed", "HTTP 500", retry=Retry.AT_END)
     crawl.finish()
@@ -140,11 +146,7 @@ def test_known_page_is_requested_before_a_new_copy_that_waits_with_it(
 def test_waiting_copy_is_requested_if_the_known_page_is_queued_already(
     crawl: Crawl, duplicates: Duplicates
 ) -> None:
-    crawl.keeper.addresses._is_known = lambda url: url == "https://e.org/1?v=a"
-    paths = ["/1?view=print", "/1?v=a"]
-    rows = [sent(crawl, path) for path in paths]
-    for path, row in zip(paths, rows, strict=True):
-        assert defer(duplicates, page(path, "/1"), row)
+    rows = waiting_copies(crawl, duplicates)
     crawl.finish()
     crawl.keeper.ledger.frontier.requeue_failed(rows[1:])
     assert crawl.keeper.addresses.retry_failed() == 1
@@ -154,10 +156,7 @@ def test_waiting_copy_is_requested_if_the_known_page_is_queued_already(
 def test_waiting_copy_is_requested_if_the_known_page_has_another_text_now(
     crawl: Crawl, duplicates: Duplicates
 ) -> None:
-    crawl.keeper.addresses._is_known = lambda url: url == "https://e.org/1?v=a"
-    rows = [sent(crawl, path) for path in ("/1?view=print", "/1?v=a")]
-    for path, row in zip(("/1?view=print", "/1?v=a"), rows, strict=True):
-        assert defer(duplicates, page(path, "/1"), row)
+    rows = waiting_copies(crawl, duplicates)
     crawl.finish()
     assert crawl.keeper.addresses.retry_failed() == 1
     changed = page("/1?v=a", "/1", article(2))

@@ -9,8 +9,8 @@ import pytest
 
 from contentspider import Page, SiteLearner
 from contentspider.site.learn import sampling
+from contentspider.site.learn.templates import PAGES_PER_TEMPLATE, TemplatePages, page_template
 from contentspider.site.sample import sample_order
-from contentspider.site.templates import PAGES_PER_TEMPLATE, TemplatePages, page_template
 
 ARTICLE, SHOP, LIST = "<p>{}</p>", "<table><tr><td>{}</td></tr></table>", "<ul><li>{}</li></ul>"
 

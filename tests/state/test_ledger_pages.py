@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from contentspider.page.input.page import Page
+from contentspider.site.learn.templates import PAGES_PER_TEMPLATE, page_template
 from contentspider.site.sample import sample_order
-from contentspider.site.templates import PAGES_PER_TEMPLATE, page_template
 from contentspider.state.ledger.database import Database
 from contentspider.state.ledger.pages import PageSample
 from tests.state.test_storage import HTML

@@ -117,7 +117,7 @@ def declared_encoding(body: bytes, content_type: str | None) -> str | None:
 
 
 def _is_surely_utf8(body: bytes) -> bool:
-    """Tell whether *body* is UTF-8 with so many characters beyond ASCII that this is no chance."""
+    """Tell whether *body* is UTF-8, and has enough non-ASCII bytes to exclude another encoding."""
     is_long = len(body) - len(body.translate(None, NO_ASCII)) >= MIN_UTF8_BYTES
     return is_long and _guess_encoding(body) == "utf-8"
 

@@ -39,7 +39,7 @@ DIGITS = re.compile(
 )
 LAST_DAY = datetime(9000, 1, 1, tzinfo=timezone.utc)  # events have dates in the future
 TERM = re.compile(r"\Ahttps?://schema\.org/(?=\w+\Z)")
-# Errors of selectors: parsel's, lxml's, and those of regular expressions in XPath (`re:test`).
+# Selectors fail with errors of parsel, lxml, and the regular expressions in XPath (`re:test`).
 SELECTOR_ERRORS = (ValueError, TypeError, RuntimeError, OverflowError, re.error)
 SPACES = re.compile(r"['\u2019\u00a0\u202f ]")
 
@@ -110,8 +110,8 @@ def read_values(
 ) -> dict[str, OwnValue]:
     """Return the values that *rules* find on a page, by the field's name.
 
-    *on_error* is called with the field's name if a selector fails, since some errors do not show
-    before a page has the elements that it selects. Then the field has no value.
+    If a selector fails, *on_error* is called with the field's name, and the field gets no value.
+    Some selectors fail only on pages that have the selected elements.
     """
     source = Source(root, statements, StatedThings(root, statements))
     values: dict[str, OwnValue] = {}

@@ -5,9 +5,9 @@ from __future__ import annotations
 from bisect import insort
 from typing import TYPE_CHECKING
 
+from contentspider.site.learn.templates import TemplatePages, page_template
 from contentspider.site.own.matching import path_key
 from contentspider.site.sample import sample_order
-from contentspider.site.templates import TemplatePages, page_template
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence

@@ -88,7 +88,7 @@ SITE_TYPE = "site"
 
 
 def is_site_item(url: str) -> bool:
-    """Tell whether an address belongs to the item of a site, to which no request leads."""
+    """Tell whether an address belongs to the item of a site. Such an address is never requested."""
     return url.endswith(SITE_FRAGMENT)
 
 
@@ -337,10 +337,11 @@ def page_fields(
 
 
 def own_values(page: Page, extraction: Extraction | None) -> dict[str, OwnValue]:
-    """Return the values of the user's own fields by name. The values that selectors find on a page
-    come first, then the values in learned places. Listings have no values by examples. Themes with
-    many related products make product pages look like listings, so these have the values that pages
-    with statements taught.
+    """Return the values of the user's own fields by name.
+
+    Values by selectors come first, then values in learned places. On listings, places that were
+    learned from examples are not read. Places that were learned from statements are read, because
+    a product page with many related products looks like a listing.
     """
     selected = dict(page.own.values) if page.own else {}
     if extraction is None or extraction.site_fields is None:

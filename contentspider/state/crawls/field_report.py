@@ -126,8 +126,9 @@ def field_reports(
 
 
 def stored_items(site: str, state_dir: str) -> Iterator[Mapping[str, Any]]:
-    """Yield the item of each live page of a site, in all histories. A warning is logged for a
-    damaged history, which may be that of another site's crawl.
+    """Yield the items of a site's live pages from all histories.
+
+    A damaged history is left out with a warning, because it may belong to another crawl.
     """
     for path in histories(state_dir):
         yield from _history_items(path, site)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.page.input.page import Page
+from contentspider.site.learn.templates import page_template
 from contentspider.site.sample import sample_order
-from contentspider.site.templates import page_template
 from contentspider.state.ledger.places import FRONT, SamplePlaces
 
 if TYPE_CHECKING:
@@ -88,8 +88,9 @@ class PageSample:
         yield from self._read("SELECT url, page FROM pages WHERE site = ? ORDER BY url", site)
 
     def uniform(self, site: str) -> Iterator[Page]:
-        """Yield the pages of `sample` without pages that stay for their template alone, in which
-        rare templates have more than their share.
+        """Yield the pages of `sample` that stay for their order.
+
+        The other pages stay for their template, so rare templates have more pages than their share.
         """
         query = (
             "SELECT * FROM (SELECT url, page FROM pages WHERE site = ? ORDER BY place LIMIT ?)"
@@ -98,9 +99,7 @@ class PageSample:
         yield from self._read(query, site, self._site_pages)
 
     def visited(self, site: str) -> Iterator[Page]:
-        """Yield the pages of a site that this crawl has read, except those that the history has
-        already as they are now; skip damaged ones.
-        """
+        """Yield the new and changed pages of a site that this crawl has read; skip damaged ones."""
         yield from self._read(
             "SELECT json_extract(visit, '$.url'), page FROM visits"
             " WHERE page IS NOT NULL AND json_extract(visit, '$.site') = ?",

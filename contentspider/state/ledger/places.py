@@ -5,8 +5,8 @@ from __future__ import annotations
 from bisect import insort
 from typing import TYPE_CHECKING
 
+from contentspider.site.learn.templates import TemplatePages
 from contentspider.site.sample import ORDER_BYTES
-from contentspider.site.templates import TemplatePages
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -34,8 +34,8 @@ class TemplatePages(Generic[T]):
     """The first `PAGES_PER_TEMPLATE` pages of each template of a site, at most *most* in all.
 
     The *rank* of a page is its number among the pages of its template. Pages are sorted by rank,
-    then by their order, and the last ones are dropped if they are too many. The result does not
-    depend on the order in which pages are added.
+    then by their order, and the last ones are dropped if they are too many. Pages may be added in
+    any order, with the same result.
     """
 
     def __init__(self, most: int) -> None:
