@@ -253,11 +253,12 @@ class Engine(ABC):
             return query
         types = self.own_types()
         order = [query.order.name] if query.order else []
-        check_names([each.name for each in query.comparisons] + order, types)
+        names = [*(each.name for each in query.comparisons), *order, *query.counted]
+        check_names(names, types)
         if query.order:
             check_order(query.order, types[query.order.name])
         own = [each.condition(types[each.name]) for each in query.comparisons]
-        counted = [name for name in query.counted if TEXT in types.get(name, ())]
+        counted = [name for name in query.counted if TEXT in types[name]]
         return replace(query, own=own, counted=counted)
 
     def _search_words(self, query: Query) -> Results:

@@ -117,8 +117,12 @@ class Order:
 
     @classmethod
     def parse(cls, text: str) -> Order | None:
-        """Return the order in a text such as ``price`` or ``price:desc``, or None for ""."""
+        """Return the order in a text such as ``price`` or ``price:desc``, or None for ""; raises
+        `FilterError` without a name.
+        """
         name = text.strip()
+        if name == DESCENDING:
+            raise FilterError(f"{text!r} names no field to sort by: write price or price:desc")
         return cls(name.removesuffix(DESCENDING), name.endswith(DESCENDING)) if name else None
 
     def __str__(self) -> str:

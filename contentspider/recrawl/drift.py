@@ -54,8 +54,8 @@ class Drift:
         self._sentences = Counter[tuple[str, int]]()  # by their places and hashes
         self._last: tuple[str, bool] = ("", False)
         self._confidences: list[float] = []
-        # The numbers of pages by field and main slot. `_unstated` counts the pages that do not state
-        # the field as data. Of these, `_unshown` counts the pages that do not show it.
+        # By field and main slot: the number of pages that do not state the field as data, and the
+        # number of these pages that do not show it in a learned place.
         self._unstated, self._unshown = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
         self.pages = 0
         self.strange = 0

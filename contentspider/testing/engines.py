@@ -382,6 +382,10 @@ class EngineContract:
         for name in ("brand", "prize"):
             with pytest.raises(FilterError):
                 ids_where(engine, order=name)
+        with pytest.raises(FilterError):
+            engine.search(Query("words", counted=["prize"]))
+        with pytest.raises(FilterError):
+            Order.parse(":desc")
 
     def test_a_bad_document_does_not_fail_its_batch(self, engine: Engine) -> None:
         hostile = document(
