@@ -57,7 +57,8 @@ class PageComparison:
         name, its value before and its value now.
 
         Another model, or another selector, finds other values on the same page. So the known page
-        is read by the current model, and pages that other selectors have read are not compared.
+        is read by the current model, and pages that other selectors have read are not compared. If
+        the history does not keep the page, only items of the current model are compared.
         """
         values, before = fields.get("fields"), self._history.item(base.id).get("fields", {})
         if values is None or values == before:
@@ -67,6 +68,8 @@ class PageComparison:
             if _selectors_digest(stored_page) != _selectors_digest(page):
                 return ()
             before = self._refilter.own_values(state, stored_page)
+        elif not before or base.model != fields["model_version"]:
+            return ()
         names = dict.fromkeys([*before, *values])
         pairs = ((name, before.get(name), values.get(name)) for name in names)
         return tuple((name, old, new) for name, old, new in pairs if old != new)
