@@ -53,6 +53,12 @@ def test_paper_labels_choose_content_clusters(bodies, expected) -> None:
     assert labels(label_like_the_paper, *bodies) == expected
 
 
+def test_pages_without_blocks_have_no_labels() -> None:
+    scores = SiteScores()
+    scores.add(Page.from_html("<title>Empty</title>"))
+    assert scores.labels([]).tolist() == [] and not scores.clusters()
+
+
 @pytest.mark.parametrize(
     ("head", "expected"),
     [

@@ -102,6 +102,8 @@ class SiteScores:
                 MAX_POINTS,
             )
         points = sorted(self._blocks)
+        if not points:
+            return {}
         counts = np.array([self._blocks[point] for point in points], dtype=np.float64)
         widths = np.array([width for _, _, width in points], dtype=np.float64)
         reach = EPSILON * (_deviation(widths, counts) or 1.0)
