@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 pytest.importorskip("django")
 pytest.importorskip("roundup")
-PAGES, ISSUES = 10, 20
+PAGES, ISSUES = 10, 12
 VARIABLE = "LOGIN_TEST_PASSWORD"
 DJANGO = f'fields = {{username = "crawler", password = {{env = "{VARIABLE}"}}}}'
 ROUNDUP = f'fields = {{__login_name = "crawler", __login_password = {{env = "{VARIABLE}"}}}}'
