@@ -188,6 +188,14 @@ def test_links_stay_whole_in_split_text_and_overlong_links_become_text() -> None
     ]
 
 
+@pytest.mark.parametrize("tag", ["blockquote", "ul><li"])
+def test_quotes_and_lists_that_take_whole_passage_are_left_out(tag: str) -> None:
+    code = "\n".join(f"line {number} of the code" for number in range(30))
+    made = passages(f"{f'<{tag}>' * 150}<pre>{code}</pre>")
+    assert all(len(passage.markdown) <= 200 for passage in made) and len(made) < 9
+    assert "".join(letters(body(passage)) for passage in made) == letters(code)
+
+
 def test_link_moves_whole_into_next_passage() -> None:
     link = '<a href="/n">When the ferry leaves in winter</a>'
     cut = [text for _, text in pieces(f"<p>{LONG} {link} {LONG}", 120)]

@@ -354,9 +354,11 @@ class _Writer:
 
     def _slices(self, block: Block, room: int) -> Iterator[Block]:
         """Yield the slices of a block. Links whose addresses would take almost all of the room are
-        left out.
+        left out, and so are quotes and lists around the block that would take it.
         """
         text = block.text
+        if self.size([_slice(block, NO_MARKS, 0, min(LEAST_TEXT, len(text)))]) > room:
+            block = _replaced(block, path=block.path.rpartition("/")[2])
         waiting = sorted(block.spans, reverse=True)
         spans: list[Span] = []
         start = 0
