@@ -15,7 +15,7 @@ from contentspider.page.input.fields_file import FieldsFile
 from contentspider.page.input.page import Page
 from contentspider.site.scores import text_score
 from contentspider.web.annotate.annotated_html import MAIN_CLASS, add_main_class
-from contentspider.web.annotate.corrections import add_selector, find_exact_selector, restore
+from contentspider.web.annotate.corrections import add_selector, find_exact_selector
 from contentspider.web.annotate.files import read_blocks, write_blocks
 from contentspider.web.annotate.frame import Frame
 from contentspider.web.annotate.labels import Label, LabelError
@@ -86,15 +86,15 @@ def test_exact_selector_selects_only_labelled_blocks() -> None:
 def test_comments_in_overrides_file_are_kept(tmp_path: Path) -> None:
     path = tmp_path / "overrides.toml"
     path.write_text('# mine\ndrop = [".ad"]  # all\n\n[[rule]]\npattern = "/a/*"\nkeep = [".b"]\n')
-    before = add_selector(tmp_path, "p.x", "keep")
+    first = add_selector(tmp_path, "p.x", "keep")
     add_selector(tmp_path, "p.x", "drop")
     add_selector(tmp_path, "p.x", "drop")
     text = path.read_text()
     assert "# mine" in text and 'drop = [".ad", "p.x"]  # all' in text and "keep = []" in text
-    restore(tmp_path, *before)
+    assert not first.undo()
     assert path.read_text() == text, "it was changed since"
-    restore(tmp_path, before[0], text)
-    assert path.read_text() == before[0]
+    assert replace(first, after=text.encode()).undo()
+    assert path.read_bytes() == first.before
     path.write_text("keep = 1")
     with pytest.raises(ContentSpiderError, match=r"overrides\.toml"):
         add_selector(tmp_path, "p.x", "keep")
@@ -154,6 +154,47 @@ def test_examples_are_replaced_however_their_addresses_are_written(tmp_path: Pat
     one.mark_value(paths.index("0.html"), "price", "number", "7 EUR")
     values = {example.url: example.value for example in FieldsFile.load(file).fields[0].examples}
     assert values == {"http://shop.org/0/": "7 EUR", "http://shop.org/1/": "101,50 EUR"}
+
+
+def test_undo_takes_examples_back_from_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "fields.toml"
+    before = b'\xef\xbb\xbf# mine\r\n[shelf]\r\nmeta = "shelf"\r\n'
+    file.write_bytes(before)
+    one = session(shop(tmp_path), tmp_path)
+    one.mark_value(0, "price", "number", "1 EUR")
+    one.mark_value(1, "price", "number", "2 EUR")
+    first = file.read_bytes()
+    one.label(0, [0], Label("unsure"))
+    one.mark_value(2, "price", "number", "3 EUR")
+    assert file.read_bytes() != first
+    assert one.undo()
+    assert file.read_bytes() == first
+    one.undo()
+    assert file.read_bytes() == first, "only the label was undone"
+    assert one.state(0)["blocks"][0]["label"] != "unsure"
+    one.undo()
+    assert file.read_bytes() == before
+    assert one.state(0)["field_types"] == {"price": "number"}, "the first example is there"
+    one.undo()
+    assert one.state(0)["field_types"] == {}
+    assert one.undo() == ""
+    assert file.read_bytes() == before
+
+
+def test_undo_keeps_manual_changes_of_fields(tmp_path: Path) -> None:
+    file = tmp_path / "fields.toml"
+    one = session(shop(tmp_path), tmp_path)
+    for page in (0, 1):
+        one.mark_value(page, "price", "number", f"{page} EUR")
+    text = file.read_text()
+    file.write_text(text + "# mine\n")
+    assert str(file) in one.undo()
+    assert file.read_text() == text + "# mine\n"
+    assert one.state(0)["field_types"] == {"price": "number"}
+    one.mark_value(2, "price", "number", "2 EUR")
+    file.unlink()
+    assert str(file) in one.undo(), "the file is not written again"
+    assert not file.exists()
 
 
 @pytest.mark.parametrize(

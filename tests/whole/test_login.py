@@ -114,8 +114,8 @@ def test_pages_behind_form_are_read_without_trace_of_secrets(
     password = login_django.PASSWORD
     options = ("--warc", "all.warc.gz", "--log-level", "DEBUG")
     django.requests()
-    # With several requests at once, /bye/ can end the session of a page in two sessions; such a page
-    # waits for the end of the run, which --max-pages leaves out.
+    # With several requests at once, /bye/ can end the session of a page in two sessions; such a
+    # page waits for the end of the run, which --max-pages leaves out.
     limits = ("--max-pages", "10", "-s", "CONCURRENT_REQUESTS=1")
     done, stats = crawl(django, tmp_path, *options, *limits, **{VARIABLE: password})
     assert done.returncode == Outcome.COMPLETE, done.stderr[-2000:]

@@ -129,7 +129,7 @@ class Pages:
         elif action == "place" and blocks:
             return self._session.label_place(page, blocks[0], label)
         elif action == "undo":
-            self._session.undo()
+            return self._session.undo()
         elif action == "done":
             self._session.finish(page)
         else:
