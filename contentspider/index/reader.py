@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from contentspider.index.engine import create_engine
 from contentspider.index.errors import EngineError
-from contentspider.index.own_fields import FilterError
+from contentspider.index.filters import FilterError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

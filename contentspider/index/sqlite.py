@@ -40,7 +40,7 @@ from contentspider.index.schema import (
 from contentspider.index.sqlite_filters import (
     MAX_COUNTED,
     filter_conditions,
-    own_order,
+    order_terms,
     own_path,
 )
 from contentspider.index.words import split_words
@@ -368,7 +368,7 @@ class SQLiteEngine(Engine):
         columns = ", ".join(f"documents.{name}" for name in FIELDS_BY_NAME)
         rows = self._execute(
             f"SELECT number, {columns}, {selection.score} AS score FROM {selection.ranking}"  # noqa: S608 - our names
-            f" ORDER BY {own_order(query.order)}score DESC, documents.id LIMIT ? OFFSET ?",
+            f" ORDER BY {order_terms(query.order)}score DESC, documents.id LIMIT ? OFFSET ?",
             [*selection.ranking_values, query.limit, query.offset],
         )
         hits = [Hit(_record(row), row["score"], nearest.get(row["number"], -1)) for row in rows]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NoReturn
 from contentspider.index.engine import Refusal, redacted_url
 from contentspider.index.errors import EmbedderError, EngineDownError, EngineError, Retries
 from contentspider.index.own_fields import has_new_type, types_of
-from contentspider.index.schema import Document, DocumentState, document_fields
+from contentspider.index.schema import DATE_FIELDS, Document, DocumentState, document_fields
 from contentspider.state.history.position import HistoryPosition
 
 if TYPE_CHECKING:
@@ -270,6 +270,13 @@ class Sync:
         if not self._own_types:
             return
         before = self._retry(self._engine.own_types)
+        for name in sorted(self._own_types.keys() & set(DATE_FIELDS)):
+            logger.warning(
+                "%s: filters and orders by %s use the date of the page, and not your own field:"
+                " give the field another name",
+                self._display_url,
+                name,
+            )
         for name, types in self._own_types.items():
             if name in before and has_new_type(before[name], types):
                 logger.warning(

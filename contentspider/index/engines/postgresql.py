@@ -25,9 +25,8 @@ from psycopg.types.json import Json
 
 from contentspider.index.engine import Engine, Hit, Results, redacted_url
 from contentspider.index.engines.postgresql_filters import (
-    own_bounds,
-    own_order,
-    own_path,
+    field_conditions,
+    order_terms,
     without_nul,
 )
 from contentspider.index.errors import EngineDownError, EngineError
@@ -326,17 +325,14 @@ class PostgreSQLEngine(Engine):
             sql.SQL("{} = ANY({})").format(sql.Identifier(name), sql.Placeholder(name))
             for name in query.filters
         ]
-        conditions += [
-            sql.SQL("jsonb_path_exists(own, {}, {})").format(own_path(own), own_bounds(own))
-            for own in query.own
-        ]
+        own_conditions, own_values = field_conditions(query.required)
         parts = {
-            "conditions": sql.SQL(" AND ").join(conditions),
-            "order": own_order(query.order),
+            "conditions": sql.SQL(" AND ").join([*conditions, *own_conditions]),
+            "order": order_terms(query.order),
             "facets": sql.SQL(", ").join(map(sql.Identifier, FACETS)),
         }
         # PostgreSQL rejects texts with NUL. No document has such a value.
-        values = {
+        values = own_values | {
             name: [without_nul(value) for value in values]
             for name, values in query.conditions.items()
         }
