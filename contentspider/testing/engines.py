@@ -436,6 +436,14 @@ class EngineContract:
             with pytest.raises(FilterError):
                 ids_where(engine, text)
 
+    def test_a_long_text_of_an_own_field_is_stored(self, engine: Engine) -> None:
+        steps = "stir " * 20_000
+        write_own_fields(engine, {"steps": steps, "price": 1.0}, {"price": 2.0})
+        assert ids_where(engine, "price<2", words="words") == [1]
+        stored = engine.get(document(1).id)
+        assert stored is not None
+        assert stored["fields"]["steps"] == steps
+
     def test_zero_has_no_sign(self, engine: Engine) -> None:
         write_own_fields(engine, {"price": -0.0}, {"price": 0.0}, {"price": -1.0})
         assert ids_where(engine, "price=0") == ids_where(engine, "price>=-0") == [1, 2]

@@ -92,14 +92,21 @@ TEMPLATES: list[dict[str, Any]] = [
     for name in (TITLE_STEMS, STEMS)
     for tag, analyzer in ANALYZERS.items()
 ]
-OWN_TYPES = {TEXT: "keyword", NUMBER: "double", DATE: "long", ORDER: "double"}
+# Lucene refuses documents with longer keywords. A character has up to four bytes.
+KEYWORD = {"type": "keyword", "ignore_above": 8000}
+OWN_TYPES: dict[str, dict[str, Any]] = {
+    TEXT: KEYWORD,
+    NUMBER: {"type": "double"},
+    DATE: {"type": "long"},
+    ORDER: {"type": "double"},
+}
 TEMPLATES += [
-    {f"{OWN}_{kind}": {"path_match": f"{OWN}.{kind}.*", "mapping": {"type": own_type}}}
-    for kind, own_type in OWN_TYPES.items()
+    {f"{OWN}_{kind}": {"path_match": f"{OWN}.{kind}.*", "mapping": mapping}}
+    for kind, mapping in OWN_TYPES.items()
 ]
 TYPES: dict[Kind, dict[str, Any]] = {
     Kind.TEXT: {"type": "text", "analyzer": "folded", "search_analyzer": "query"},
-    Kind.KEYWORD: {"type": "keyword", "ignore_above": 8000},
+    Kind.KEYWORD: KEYWORD,
     Kind.DATE: {"type": "date"},
     Kind.NUMBER: {"type": "long"},
     Kind.STORED: {"type": "object", "enabled": False},
@@ -420,7 +427,7 @@ def _order(order: Order | None) -> list[Any]:
     rules = {"order": direction, "missing": "_last"}
     if order.is_page_date:
         return [{order.name: rules}, "_score"]
-    own_rules = rules | {"unmapped_type": OWN_TYPES[ORDER]}
+    own_rules = rules | {"unmapped_type": OWN_TYPES[ORDER]["type"]}
     return [{f"{OWN}.{ORDER}.{order.name}": own_rules}, "_score"]
 
 
