@@ -15,7 +15,7 @@ from contentspider.index.errors import EngineError
 from contentspider.index.filters import check_names, check_order, fields_of
 from contentspider.index.own_fields import TEXT
 from contentspider.index.questions import subject_of
-from contentspider.index.schema import FACETS, Document, DocumentState, Manifest
+from contentspider.index.schema import FACETS, Document, DocumentState, Manifest, valid_utf8
 from contentspider.index.synonyms import NO_SYNONYMS, Synonyms
 from contentspider.index.words import stemmer_name
 
@@ -70,7 +70,7 @@ class Query:
     def conditions(self) -> dict[str, tuple[str, ...]]:
         """Return the values of each filter. A document must have one value of every filter."""
         return {
-            name: (values,) if isinstance(values, str) else tuple(values)
+            name: tuple(map(valid_utf8, [values] if isinstance(values, str) else values))
             for name, values in self.filters.items()
         }
 

@@ -17,6 +17,7 @@ from contentspider.index.own_fields import (
     TEXT,
     TYPES,
     seconds_of,
+    storable,
     typed_values,
 )
 from contentspider.index.schema import DATE_FIELDS
@@ -83,7 +84,7 @@ class Comparison:
         >>> Comparison.parse("brand=Acme|Bolt")
         Comparison(name='brand', operator='=', values=('Acme', 'Bolt'))
         """
-        match = COMPARISON.fullmatch(text.strip())
+        match = COMPARISON.fullmatch(storable(text).strip())
         if match is None:
             raise FilterError(
                 f"the filter {text!r} cannot be read: write the name of a field, one of"

@@ -107,13 +107,22 @@ def has_new_type(before: Iterable[str], now: Iterable[str]) -> bool:
 def _typed(value: object) -> tuple[str, str | float]:
     """Return the type of a value, and the value in that type; "" for no type."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return (NUMBER, value + 0.0) if math.isfinite(value) else ("", 0.0)  # 0.0 for -0.0
+        try:
+            number = value + 0.0  # 0.0 for -0.0
+        except OverflowError:  # an integer with more than 308 digits
+            number = math.inf
+        return (NUMBER, number) if math.isfinite(number) else ("", 0.0)
     if not isinstance(value, str):
         return "", 0.0
     seconds = seconds_of(value)
     if seconds is not None:
         return DATE, seconds[0]
-    return TEXT, value.encode("utf-8", "replace").decode()
+    return TEXT, storable(value)
+
+
+def storable(text: str) -> str:
+    """Return a text that all engines store: without lone surrogates and NUL."""
+    return text.encode("utf-8", "replace").decode().replace("\0", "\ufffd")
 
 
 def seconds_of(text: str) -> tuple[int, int] | None:

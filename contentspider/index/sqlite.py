@@ -144,6 +144,8 @@ class SQLiteEngine(Engine):
         self._path = Path(url.partition(":")[2].removeprefix("//"))
         self._display_url = f"sqlite:{self._path}"
         self._connection: sqlite3.Connection | None = None
+        # Device and inode of the file that a reader has open. A rebuild replaces the file.
+        self._open_file: tuple[int, int] | None = None
         self._vectors: VectorTable | None = None
         # The embedder of the index, if searches cannot use its vectors and have not said so yet.
         self._missing_embedder = ""
@@ -162,6 +164,7 @@ class SQLiteEngine(Engine):
         address = self._path.absolute().as_uri()
         if not is_writer:
             address += "?mode=ro"
+            self._open_file = self._file()
         with self._translate_errors():
             if is_writer:
                 self._path.parent.mkdir(parents=True, exist_ok=True)
@@ -183,6 +186,19 @@ class SQLiteEngine(Engine):
         if is_writer:
             self._execute("BEGIN IMMEDIATE")
         return loaded.identity
+
+    def _file(self) -> tuple[int, int] | None:
+        """Return device and inode of the index's file; None if it is missing."""
+        try:
+            status = self._path.stat()
+        except OSError:
+            return None
+        return status.st_dev, status.st_ino
+
+    def _follow_rebuild(self) -> None:
+        """As a reader, open the file again if a rebuild has replaced it."""
+        if self._open_file is not None and self._open_file != self._file():
+            self.open(is_writer=False)
 
     def _create_tables(self, connection: sqlite3.Connection) -> None:
         tables, manifest = TABLES, Manifest.new()
@@ -295,16 +311,26 @@ class SQLiteEngine(Engine):
             yield DocumentState(*row)
 
     def get(self, document_id: str) -> Mapping[str, Any] | None:
+        self._follow_rebuild()
         row = self._execute("SELECT * FROM documents WHERE id = ?", [document_id]).fetchone()
         return _record(row) if row else None
 
     def addresses(self, offset: int, limit: int) -> Sequence[tuple[str, str]]:
+        self._follow_rebuild()
         rows = self._execute(
             "SELECT coalesce(url, ''), coalesce(title, '') FROM documents"
             " ORDER BY number LIMIT ? OFFSET ?",
             [limit, offset],
         )
         return [(row[0], row[1]) for row in rows]
+
+    def identity(self) -> str:
+        self._follow_rebuild()
+        return super().identity()
+
+    def search(self, query: Query) -> Results:
+        self._follow_rebuild()
+        return super().search(query)
 
     def manifest(self) -> str:
         return str(self._execute("SELECT manifest FROM manifest").fetchone()["manifest"])
@@ -431,6 +457,7 @@ class SQLiteEngine(Engine):
         if self._connection is not None:
             self._connection.close()
             self._connection = None
+        self._open_file = None
 
 
 def _select_by_words(query: Query, terms: Sequence[Term], match_all: bool) -> Selection:

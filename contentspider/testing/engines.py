@@ -19,6 +19,7 @@ from contentspider.index.engine import Engine, Query, create_engine
 from contentspider.index.errors import EngineError
 from contentspider.index.filters import Comparison, FilterError, Order
 from contentspider.index.own_fields import types_of
+from contentspider.index.reader import IndexReader
 from contentspider.index.schema import (
     FACETS,
     VERSION,
@@ -443,6 +444,32 @@ class EngineContract:
         stored = engine.get(document(1).id)
         assert stored is not None
         assert stored["fields"]["steps"] == steps
+
+    def test_a_reader_filters_by_own_fields(self, engine: Engine, url: str) -> None:
+        write_own_fields(engine, {"price": 1.0}, {"price": 2.0})
+        reader = create_engine(url)
+        reader.open(is_writer=False)
+        assert ids_where(reader, "price<2") == ids_where(reader, "price=1", order="price") == [1]
+        reader.close()
+
+    def test_filters_may_have_any_characters(self, engine: Engine) -> None:
+        write_own_fields(engine, {"brand": "nul \0 end"}, {"brand": "other"})
+        assert ids_where(engine, "brand=nul \0 end") == [1]
+        assert not ids_where(engine, "brand=\ud83d\0x")
+        assert not ids(engine, "words", site="\ud83d")
+
+    def test_a_server_reads_a_rebuilt_index(self, engine: Engine, url: str) -> None:
+        engine.upsert([document(1)])
+        engine.flush()
+        server = IndexReader(url)
+        assert server.call(lambda index: ids(index, "words")) == [1]
+        with engine.rebuild() as (new_index, identity):
+            new_index.upsert([document(2)])
+            new_index.flush()
+        engine.close()
+        assert server.call(lambda index: ids(index, "words")) == [2]
+        assert server.call(lambda index: index.identity()) == identity
+        server.close()
 
     def test_zero_has_no_sign(self, engine: Engine) -> None:
         write_own_fields(engine, {"price": -0.0}, {"price": 0.0}, {"price": -1.0})

@@ -7,6 +7,7 @@ import time
 import pytest
 
 from contentspider.index.filters import Comparison, FilterError, Order, fields_of
+from contentspider.index.own_fields import typed_values
 
 TYPES = fields_of({"price": ["number"], "brand": ["text"]})
 
@@ -66,3 +67,12 @@ def test_records_are_sorted_by_a_date_of_the_page() -> None:
     records = [{"published_at": f"202{year}-01-01T00:00:00+00:00"} for year in (5, 6, 4)]
     newest = sorted([{}, *records], key=Order("published_at", is_descending=True).key)
     assert [record.get("published_at", "")[:4] for record in newest] == ["2026", "2025", "2024", ""]
+
+
+def test_numbers_without_a_float_are_no_values() -> None:
+    fields = {"huge": 10**400, "infinite": float("inf"), "large": 10**300, "text": "a\0\ud83d"}
+    assert typed_values(fields) == {
+        "number": {"large": [1e300]},
+        "order": {"large": 1e300},
+        "text": {"text": ["a\ufffd?"]},
+    }

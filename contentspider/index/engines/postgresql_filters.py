@@ -72,11 +72,7 @@ def _own_path(own: Condition) -> sql.Literal:
 
 def _own_bounds(own: Condition) -> Jsonb:
     """Return the values of the names in `_own_path`."""
-    values = {
-        f"bound{number}": without_nul(value) if isinstance(value, str) else value
-        for number, (_, value) in enumerate(own.bounds)
-    }
-    return Jsonb(values)
+    return Jsonb({f"bound{number}": value for number, (_, value) in enumerate(own.bounds)})
 
 
 def order_terms(order: Order | None) -> sql.Composable:

@@ -190,8 +190,10 @@ class TypesenseEngine(Engine):
         return collection
 
     def manifest(self) -> str:
+        """See `Engine.manifest`. A reader has the alias only: a rebuild changes its collection."""
         with self._translate_errors():
-            return self._manifest_of(self._collection)
+            is_reader = self._collection == self._alias
+            return self._manifest_of(self._present_collection() if is_reader else self._collection)
 
     def _manifest_of(self, collection: str) -> str:
         """Return a collection's manifest. Without marks its name is the whole manifest."""
