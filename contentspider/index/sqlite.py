@@ -75,12 +75,14 @@ INSERT_WORDS = f"INSERT INTO pages (rowid, {TEXT_COLUMNS}) VALUES (?{', ?' * len
 STATES = "SELECT id, crawl, version, hash FROM documents"
 JSON_FIELDS = [field.name for field in FIELDS if field.is_list or field.kind is Kind.STORED]
 WEIGHTS = ", ".join(str(field.weight) for field in TEXT_FIELDS)
-# The pages with rows that have some words, and the score of the best row of each. SQLite computes
+# The pages that have some words, and the score of the best row of each. A section may have words
+# that its page lacks, such as the address of a film; such a page does not match. SQLite computes
 # bm25() only outside of a query with groups; LIMIT keeps the two queries apart.
 BEST_ROWS = (
     "(SELECT page, max(score) AS score FROM (SELECT"  # noqa: S608 - names of our own
     f" CASE WHEN rowid > 0 THEN rowid ELSE -rowid / {MAX_SECTIONS} END AS page,"
-    f" -bm25(pages, {WEIGHTS}) AS score FROM pages WHERE pages MATCH ? LIMIT -1) GROUP BY page)"
+    f" rowid > 0 AS is_page, -bm25(pages, {WEIGHTS}) AS score FROM pages WHERE pages MATCH ?"
+    " LIMIT -1) GROUP BY page HAVING max(is_page))"
 )
 TYPE_WEIGHT = f"CASE WHEN page_type IN {DEMOTED_TYPES} THEN {DEMOTED_WEIGHT} ELSE 1 END"
 # The words of the table "pages". A table of the connection, so that readers may have it, too.
@@ -129,8 +131,8 @@ class Selection(NamedTuple):
         fused = FUSION.format(f"{words} UNION ALL {NEAREST}")
         numbers = f"SELECT number AS row FROM {self.source} UNION SELECT value FROM json_each(?)"  # noqa: S608
         return Selection(
-            f"documents JOIN ({numbers}) ON row = number",
-            f"documents JOIN ({fused}) ON row = number",
+            f"({numbers}) CROSS JOIN documents WHERE number = row",
+            f"({fused}) CROSS JOIN documents WHERE number = row",
             "fused",
             [*self.values, json.dumps(nearest)],
             [*self.ranking_values, json.dumps(nearest)],
@@ -471,16 +473,17 @@ def _select_by_words(query: Query, terms: Sequence[Term], match_all: bool) -> Se
             conditions.append("FALSE")
         source = "documents" + _where(conditions)
         return Selection(source, source, "0.0", values, values)
-    # FTS5 gives no score without words, so the table of words is joined only for words.
-    source = "documents JOIN (SELECT rowid AS row FROM pages WHERE pages MATCH ?) ON row = number"
-    ranking = f"{source} JOIN {BEST_ROWS} AS best ON best.page = number"
+    # FTS5 gives no score without words, so the table of words is joined only for words. CROSS JOIN
+    # begins with the matches. Otherwise SQLite may read all matches for each document.
+    source = "(SELECT rowid AS row FROM pages WHERE pages MATCH ?) CROSS JOIN documents"
+    ranking = f"{BEST_ROWS} AS best CROSS JOIN documents"
     words = (" AND " if match_all else " OR ").join(map(_match_term, terms))
     return Selection(
-        source + _where(conditions),
-        ranking + _where(conditions),
+        source + _where(["number = row", *conditions]),
+        ranking + _where(["number = best.page", *conditions]),
         f"best.score * {TYPE_WEIGHT}",
         [words, *values],
-        [words, words, *values],
+        [words, *values],
     )
 
 

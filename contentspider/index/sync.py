@@ -121,8 +121,8 @@ class Sync:
         mark = Mark.load(self._retry(lambda: engine.mark(self._crawl)))
         self._marked_stand = mark.stand if mark else None
         self._refused = mark.refused if mark else {}
-        # The types of the user's own fields that this update has recorded, by name, and those that
-        # the index had before.
+        # The types of the user's own fields that this update has recorded, by name, and the types
+        # that the index had before.
         self._own_types: dict[str, set[str]] = {}
         self._types_before: Mapping[str, Sequence[str]] | None = None
 
