@@ -98,9 +98,12 @@ Offset = Annotated[
 ]
 
 # Engines become slow there, and better words find more than further results.
+MAX_SEARCH_OFFSET = 1_000
 SearchOffset = Annotated[
-    int, Field(description="next_offset of the answer before; 0 to begin", ge=0, le=1_000)
+    int,
+    Field(description="next_offset of the answer before; 0 to begin", ge=0, le=MAX_SEARCH_OFFSET),
 ]
+MORE_RESULTS = "There are more results than can be listed: search for more or other words."
 
 
 class Tools:
@@ -164,6 +167,8 @@ class Tools:
             corrected = corrected or results.corrected
             note = note or results.note
             is_cut = is_cut or results.total > offset + limit
+        if is_cut and offset + limit > MAX_SEARCH_OFFSET:
+            note, is_cut = f"{note} {MORE_RESULTS}".strip(), False
         return {
             "total": total,
             "corrected": corrected,

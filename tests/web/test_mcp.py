@@ -154,6 +154,24 @@ def test_results_of_all_indexes_are_ordered_by_their_dates(tmp_path: Path) -> No
     assert [row["index"] for row in old["results"]] == ["b"]
 
 
+def test_search_that_reaches_the_last_offset_says_that_there_is_more(tmp_path: Path) -> None:
+    url = f"sqlite:{tmp_path / 'a.db'}"
+    with closing(create_engine(url)) as engine:
+        engine.open(is_writer=True)
+        engine.upsert([document(number) for number in range(1_020)])
+        engine.flush()
+    first, last, end = ask(
+        Tools([url]),
+        ("search", {"query": "words", "limit": 10, "offset": 990}),
+        ("search", {"query": "words", "limit": 10, "offset": 1_000}),
+        ("search", {"query": "words", "limit": 50, "offset": 1_000}),
+    )
+    assert (first["cut"], first["next_offset"], first["note"]) == (True, 1_000, "")
+    assert "next_offset" not in last
+    assert last["note"]
+    assert (end["cut"], end["note"]) == (False, "")
+
+
 def test_search_says_that_embedder_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CONTENTSPIDER_EMBEDDER", NAME)
     vectors.reset()
