@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import importlib.util
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from contentspider.ground.errors import ContentSpiderError, FieldsError
 from contentspider.page.input.fields_file import FieldsFile
 from contentspider.page.input.page import Page
 from contentspider.site.scores import text_score
-from contentspider.web.annotate.annotated_html import MAIN_CLASS, add_main_class
+from contentspider.web.annotate.annotated_html import MAIN_CLASS, add_main_class, start_tags
 from contentspider.web.annotate.corrections import add_selector, find_exact_selector
 from contentspider.web.annotate.files import read_blocks, write_blocks
 from contentspider.web.annotate.frame import Frame
@@ -440,3 +441,20 @@ def test_collected_folder_without_text_raises_error(tmp_path: Path) -> None:
     (tmp_path / "html" / "a.html").write_text("<p>")
     with pytest.raises(ContentSpiderError, match="has any text"):
         Session(SitePages("x", tmp_path), tmp_path / "models", tmp_path / "fields.toml")
+
+
+def test_start_tags_are_not_in_comments_scripts_and_values() -> None:
+    text = (
+        "<!DOCTYPE html><html><p class='a > b'>1<!-- <p> --><!--><P/><SCRIPT>'<p>'</Script ><br"
+        '\nid="x>y" =><style><p></style><?x <p?>2 < 3<p a=b>c</p><a "<b>d<p'
+    )
+    tags = ["<p class='a > b'>", "<P/>", '<br\nid="x>y" =>', "<p a=b>", '<a "<b>']
+    assert [tag for _, tag in start_tags(text)] == tags
+    assert all(text.startswith(tag, offset) for offset, tag in start_tags(text))
+
+
+@pytest.mark.parametrize("part", ["<", "<a ", "<!--", "<!-- >", "<script>", "<a b='", "<?", "</a "])
+def test_unfinished_tags_take_no_time(part: str) -> None:
+    begin = time.process_time()
+    start_tags(part * 100_000)
+    assert time.process_time() - begin < 1
