@@ -45,15 +45,15 @@ def to_tantivy(document: Document) -> list[tantivy.Document]:
     Raises ValueError or TypeError if it cannot be converted.
     """
     record = document.record()
-    facets = {name: record[name] for name in FACETS if name in record} | {PAGE: document.id}
-    facets |= {name: datetime.fromisoformat(record[name]) for name in DATE_FIELDS if name in record}
+    shared = {name: record[name] for name in FACETS if name in record} | {PAGE: document.id}
+    shared |= {name: datetime.fromisoformat(record[name]) for name in DATE_FIELDS if name in record}
     if own_values := document.own_values():
-        facets[OWN] = with_sortable_integers(own_values)
+        shared[OWN] = with_sortable_integers(own_values)
     values = {name: record[name] for name in STATE_FIELDS}
-    values |= {KIND: PAGE, **facets, **document.searchable_words()}
+    values |= {KIND: PAGE, **shared, **document.searchable_words()}
     # JSON escapes lone surrogates, which may be in "more".
     values["record"] = json.dumps(record).encode()
-    sections = [{KIND: SECTION, **facets, **words} for words in document.searchable_sections()]
+    sections = [{KIND: SECTION, **shared, **words} for words in document.searchable_sections()]
     return [tantivy.Document.from_dict(fields, SCHEMA) for fields in (values, *sections)]
 
 
