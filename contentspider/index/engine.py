@@ -203,8 +203,7 @@ class Engine(ABC):
     def set_mark(self, crawl: str, mark: str) -> None:
         """Flush all writes, and then store a mark for a crawl in the index's manifest."""
         self.flush()
-        manifest = Manifest.load(self.manifest(), self._display_url)
-        self.write_manifest(manifest.with_mark(crawl, mark).dump())
+        self._change_manifest(lambda manifest: manifest.with_mark(crawl, mark))
 
     @abstractmethod
     def rebuild(self) -> AbstractContextManager[tuple[Engine, str]]:
@@ -244,10 +243,16 @@ class Engine(ABC):
 
     def add_own_types(self, types: Mapping[str, Iterable[str]]) -> None:
         """Record that the index has own fields of these *types*, by name; searches need that."""
+        self._change_manifest(lambda manifest: manifest.with_own_types(types))
+
+    def _change_manifest(self, change: Callable[[Manifest], Manifest]) -> None:
+        """Replace the manifest by the one that *change* returns for it. An engine with several
+        writers at a time must not lose the changes of others.
+        """
         manifest = Manifest.load(self.manifest(), self._display_url)
-        merged = manifest.with_own_types(types)
-        if merged != manifest:
-            self.write_manifest(merged.dump())
+        changed = change(manifest)
+        if changed != manifest:
+            self.write_manifest(changed.dump())
 
     def _with_types(self, query: Query) -> Query:
         """Return the query with the conditions of its comparisons; raises `FilterError`."""

@@ -50,7 +50,7 @@ from contentspider.index.schema import (
 from contentspider.index.words import stemmer_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from typing_extensions import LiteralString
 
@@ -96,6 +96,8 @@ VECTOR = sql.SQL(" || ").join(
         ),
     ]
 )
+# Locks the name of an index until the transaction ends.
+LOCK = "SELECT pg_advisory_xact_lock(hashtext(%s))"
 BAD_DOCUMENT = (errors.DataError, errors.ProgramLimitExceeded, ValueError, TypeError)
 # A failed connection lacks an error code. After messages with these words a retry does not help.
 PERMANENT = re.compile("authentication|password|does not exist|pg_hba|permission|certificate")
@@ -141,7 +143,7 @@ class PostgreSQLEngine(Engine):
     def open(self, is_writer: bool) -> str:
         with self._transaction() as connection:
             # Two processes may open a new index at once; only one creates the table.
-            connection.execute("SELECT pg_advisory_xact_lock(hashtext(%s))", [self._name])
+            connection.execute(LOCK, [self._name])
             rows = connection.execute("SELECT cfgname AS name FROM pg_ts_config").fetchall()
             self._configurations = {row["name"] for row in rows}
             if (comment := self._comment(connection)) is not None:
@@ -157,6 +159,12 @@ class PostgreSQLEngine(Engine):
     def write_manifest(self, text: str) -> None:
         with self._transaction() as connection:
             self._write_comment(connection, text)
+
+    def _change_manifest(self, change: Callable[[Manifest], Manifest]) -> None:
+        with self._transaction() as connection:
+            connection.execute(LOCK, [self._name])
+            manifest = Manifest.load(self._comment(connection) or "", self._display_url)
+            self._write_comment(connection, change(manifest).dump())
 
     def _write_comment(self, connection: Connection, text: str) -> None:
         comment = sql.SQL("COMMENT ON TABLE {} IS {}")
