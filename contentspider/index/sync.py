@@ -263,6 +263,9 @@ class Sync:
             raise EngineError(
                 f"another process has rebuilt {self._display_url} meanwhile: run the command again"
             )
+        if self._own_types:
+            # Some engines take no lock, so that another process may have overwritten the types.
+            self._retry(lambda: self._engine.add_own_types(self._own_types))
         mark = Mark(self._entries.position(), self._refused).dump()
         self._retry(lambda: self._engine.set_mark(self._crawl, mark))
 

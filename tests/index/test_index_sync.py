@@ -87,6 +87,15 @@ def test_own_fields_of_an_interrupted_update_are_recorded(
     assert engine.types == {"price": {"number"}}
 
 
+def test_own_fields_that_another_process_has_overwritten_are_recorded_again(
+    crawls: Crawls, engine: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    crawls.crawl({3: "a"}, fields={3: {"price": 1.0}})
+    monkeypatch.setattr(engine, "upsert", lambda documents: engine.types.clear() or [])
+    crawls.sync(engine).run()
+    assert engine.types == {"price": {"number"}}
+
+
 def test_own_fields_are_recorded_if_other_documents_are_kept(
     crawls: Crawls, engine: Memory
 ) -> None:
