@@ -137,22 +137,24 @@ def required_indexes(urls: Sequence[str], state_dir: str) -> list[str]:
     argument("--type TYPE", "only pages of this type (article, listing, ...)"),
     argument(
         "--filter FILTER",
-        "only pages with such a value in a field of --fields: 'price<20', 'day>=2026-01-31',"
-        " 'brand=Acme'; all of several filters must be true",
+        "only pages with such a value in a field of --fields, or in published_at or modified_at:"
+        " 'price<20', 'published_at>=2026-01-31', 'brand=Acme|Bolt' (one of them); all of several"
+        " filters must be true",
         action="append",
         default=[],
     ),
     argument(
         "--sort FIELD",
-        "order pages by a number or a date among the fields of --fields, the smallest first, or"
-        " with FIELD:desc the largest",
+        "order pages by published_at, modified_at, or a number or a date among the fields of"
+        " --fields, the smallest first, or with FIELD:desc the largest",
         default="",
     ),
     argument("--limit N", "at most N pages (default: 10)", default=10, least=1),
     SYNONYMS,
     argument(
         "--json",
-        "print JSON lines: rank, score, id, url, title, snippet, sections, also_at, fields",
+        "print JSON lines: rank, score, id, url, title, snippet, sections, also_at, fields,"
+        " published_at, modified_at",
     ),
 )
 def search(options: argparse.Namespace) -> None:
@@ -188,7 +190,7 @@ def _query(options: argparse.Namespace) -> Query:
             "give words to look for, or a filter: contentspider search 'opening hours'"
         )
     from contentspider.index.engine import Query
-    from contentspider.index.own_fields import Order, parse_filters
+    from contentspider.index.filters import Order, parse_filters
     from contentspider.index.synonyms import read_synonyms
 
     return Query(

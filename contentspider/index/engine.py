@@ -12,9 +12,10 @@ from contentspider.ground.plugins import PlugIns
 from contentspider.index.corrections import correct, with_completions
 from contentspider.index.embedders import chosen_embedder
 from contentspider.index.errors import EngineError
-from contentspider.index.own_fields import TEXT, check_names, check_order
+from contentspider.index.filters import check_names, check_order, fields_of
+from contentspider.index.own_fields import TEXT
 from contentspider.index.questions import subject_of
-from contentspider.index.schema import FACETS, Document, DocumentState, Manifest
+from contentspider.index.schema import FACETS, Document, DocumentState, Manifest, valid_utf8
 from contentspider.index.synonyms import NO_SYNONYMS, Synonyms
 from contentspider.index.words import stemmer_name
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from contentspider.index.embedders import NamedEmbedder
-    from contentspider.index.own_fields import Comparison, Condition, Order
+    from contentspider.index.filters import Comparison, Condition, Order
     from contentspider.index.words import Term
 
 Serialised = TypeVar("Serialised")
@@ -47,10 +48,11 @@ class Query:
     returns at most *limit* documents, and skips the first *offset* documents. With *is_typing* the
     last word may be the beginning of a word. Words with *synonyms* also find these.
 
-    The user's own fields (`contentspider.index.own_fields`): all *comparisons* must be true for a
-    document. With an *order* documents are sorted by a field, and equal ones by relevance. The
-    texts of the fields *counted* are counted like values of facets. `Engine.search` sets *own*, the
-    comparisons with the types that the fields have in the index.
+    The user's own fields and the dates of pages (`contentspider.index.filters`): all *comparisons*
+    must be true for a document. With an *order* documents are sorted by a field, and equal ones by
+    relevance. The texts of the own fields *counted* are counted like values of facets.
+    `Engine.search` sets *required*: the conditions of each comparison, with the types that the
+    fields have in the index. A document must meet at least one condition of each comparison.
     """
 
     words: str
@@ -62,13 +64,13 @@ class Query:
     comparisons: Sequence[Comparison] = ()
     order: Order | None = None
     counted: Sequence[str] = ()
-    own: Sequence[Condition] = ()
+    required: Sequence[Sequence[Condition]] = ()
 
     @property
     def conditions(self) -> dict[str, tuple[str, ...]]:
         """Return the values of each filter. A document must have one value of every filter."""
         return {
-            name: (values,) if isinstance(values, str) else tuple(values)
+            name: tuple(map(valid_utf8, [values] if isinstance(values, str) else values))
             for name, values in self.filters.items()
         }
 
@@ -201,8 +203,7 @@ class Engine(ABC):
     def set_mark(self, crawl: str, mark: str) -> None:
         """Flush all writes, and then store a mark for a crawl in the index's manifest."""
         self.flush()
-        manifest = Manifest.load(self.manifest(), self._display_url)
-        self.write_manifest(manifest.with_mark(crawl, mark).dump())
+        self._change_manifest(lambda manifest: manifest.with_mark(crawl, mark))
 
     @abstractmethod
     def rebuild(self) -> AbstractContextManager[tuple[Engine, str]]:
@@ -234,7 +235,7 @@ class Engine(ABC):
                 f"{self._display_url} cannot be searched with a file of synonyms: leave out"
                 " --synonyms, and define the synonyms in the search engine"
             )
-        return self._search_words(self._with_own_types(self._with_regions(query)))
+        return self._search_words(self._with_types(self._with_regions(query)))
 
     def own_types(self) -> Mapping[str, Sequence[str]]:
         """Return the types of the user's own fields in the index, by name."""
@@ -242,24 +243,31 @@ class Engine(ABC):
 
     def add_own_types(self, types: Mapping[str, Iterable[str]]) -> None:
         """Record that the index has own fields of these *types*, by name; searches need that."""
-        manifest = Manifest.load(self.manifest(), self._display_url)
-        merged = manifest.with_own_types(types)
-        if merged != manifest:
-            self.write_manifest(merged.dump())
+        self._change_manifest(lambda manifest: manifest.with_own_types(types))
 
-    def _with_own_types(self, query: Query) -> Query:
-        """Return the query with the conditions on own fields; raises `FilterError`."""
+    def _change_manifest(self, change: Callable[[Manifest], Manifest]) -> None:
+        """Replace the manifest by the one that *change* returns for it. An engine with several
+        writers at a time must not lose the changes of others.
+        """
+        manifest = Manifest.load(self.manifest(), self._display_url)
+        changed = change(manifest)
+        if changed != manifest:
+            self.write_manifest(changed.dump())
+
+    def _with_types(self, query: Query) -> Query:
+        """Return the query with the conditions of its comparisons; raises `FilterError`."""
         if not (query.comparisons or query.order or query.counted):
             return query
-        types = self.own_types()
+        own_types = self.own_types()
+        types = fields_of(own_types)
         order = [query.order.name] if query.order else []
-        names = [*(each.name for each in query.comparisons), *order, *query.counted]
-        check_names(names, types)
+        check_names([*(each.name for each in query.comparisons), *order], types)
+        check_names(query.counted, own_types)
         if query.order:
             check_order(query.order, types[query.order.name])
-        own = [each.condition(types[each.name]) for each in query.comparisons]
-        counted = [name for name in query.counted if TEXT in types[name]]
-        return replace(query, own=own, counted=counted)
+        required = [each.conditions(types[each.name]) for each in query.comparisons]
+        counted = [name for name in query.counted if TEXT in own_types[name]]
+        return replace(query, required=required, counted=counted)
 
     def _search_words(self, query: Query) -> Results:
         """Return the results of a query whose filters exist; see `search`."""

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     Pieces = Sequence[tuple[str, bool]]
 
 MAX_SECTIONS = 2
+SHOWN_DATES = ("published_at", "modified_at")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +78,7 @@ class ResultRow:
             "sections": [section.to_dict() for section in self.sections],
             "also_at": list(self.also_at),
             "fields": self.own_fields,
+            **{name: str(self.record.get(name, "")) for name in SHOWN_DATES},
         }
 
 

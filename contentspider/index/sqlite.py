@@ -40,7 +40,7 @@ from contentspider.index.schema import (
 from contentspider.index.sqlite_filters import (
     MAX_COUNTED,
     filter_conditions,
-    own_order,
+    order_terms,
     own_path,
 )
 from contentspider.index.words import split_words
@@ -75,12 +75,14 @@ INSERT_WORDS = f"INSERT INTO pages (rowid, {TEXT_COLUMNS}) VALUES (?{', ?' * len
 STATES = "SELECT id, crawl, version, hash FROM documents"
 JSON_FIELDS = [field.name for field in FIELDS if field.is_list or field.kind is Kind.STORED]
 WEIGHTS = ", ".join(str(field.weight) for field in TEXT_FIELDS)
-# The pages with rows that have some words, and the score of the best row of each. SQLite computes
+# The pages that have some words, and the score of the best row of each. A section may have words
+# that its page lacks, such as the address of a film; such a page does not match. SQLite computes
 # bm25() only outside of a query with groups; LIMIT keeps the two queries apart.
 BEST_ROWS = (
     "(SELECT page, max(score) AS score FROM (SELECT"  # noqa: S608 - names of our own
     f" CASE WHEN rowid > 0 THEN rowid ELSE -rowid / {MAX_SECTIONS} END AS page,"
-    f" -bm25(pages, {WEIGHTS}) AS score FROM pages WHERE pages MATCH ? LIMIT -1) GROUP BY page)"
+    f" rowid > 0 AS is_page, -bm25(pages, {WEIGHTS}) AS score FROM pages WHERE pages MATCH ?"
+    " LIMIT -1) GROUP BY page HAVING max(is_page))"
 )
 TYPE_WEIGHT = f"CASE WHEN page_type IN {DEMOTED_TYPES} THEN {DEMOTED_WEIGHT} ELSE 1 END"
 # The words of the table "pages". A table of the connection, so that readers may have it, too.
@@ -129,8 +131,8 @@ class Selection(NamedTuple):
         fused = FUSION.format(f"{words} UNION ALL {NEAREST}")
         numbers = f"SELECT number AS row FROM {self.source} UNION SELECT value FROM json_each(?)"  # noqa: S608
         return Selection(
-            f"documents JOIN ({numbers}) ON row = number",
-            f"documents JOIN ({fused}) ON row = number",
+            f"({numbers}) CROSS JOIN documents WHERE number = row",
+            f"({fused}) CROSS JOIN documents WHERE number = row",
             "fused",
             [*self.values, json.dumps(nearest)],
             [*self.ranking_values, json.dumps(nearest)],
@@ -144,6 +146,8 @@ class SQLiteEngine(Engine):
         self._path = Path(url.partition(":")[2].removeprefix("//"))
         self._display_url = f"sqlite:{self._path}"
         self._connection: sqlite3.Connection | None = None
+        # Device and inode of the file that a reader has open. A rebuild replaces the file.
+        self._open_file: tuple[int, int] | None = None
         self._vectors: VectorTable | None = None
         # The embedder of the index, if searches cannot use its vectors and have not said so yet.
         self._missing_embedder = ""
@@ -162,6 +166,7 @@ class SQLiteEngine(Engine):
         address = self._path.absolute().as_uri()
         if not is_writer:
             address += "?mode=ro"
+            self._open_file = self._file()
         with self._translate_errors():
             if is_writer:
                 self._path.parent.mkdir(parents=True, exist_ok=True)
@@ -183,6 +188,19 @@ class SQLiteEngine(Engine):
         if is_writer:
             self._execute("BEGIN IMMEDIATE")
         return loaded.identity
+
+    def _file(self) -> tuple[int, int] | None:
+        """Return device and inode of the index's file; None if it is missing."""
+        try:
+            status = self._path.stat()
+        except OSError:
+            return None
+        return status.st_dev, status.st_ino
+
+    def _follow_rebuild(self) -> None:
+        """As a reader, open the file again if a rebuild has replaced it."""
+        if self._open_file is not None and self._open_file != self._file():
+            self.open(is_writer=False)
 
     def _create_tables(self, connection: sqlite3.Connection) -> None:
         tables, manifest = TABLES, Manifest.new()
@@ -295,16 +313,26 @@ class SQLiteEngine(Engine):
             yield DocumentState(*row)
 
     def get(self, document_id: str) -> Mapping[str, Any] | None:
+        self._follow_rebuild()
         row = self._execute("SELECT * FROM documents WHERE id = ?", [document_id]).fetchone()
         return _record(row) if row else None
 
     def addresses(self, offset: int, limit: int) -> Sequence[tuple[str, str]]:
+        self._follow_rebuild()
         rows = self._execute(
             "SELECT coalesce(url, ''), coalesce(title, '') FROM documents"
             " ORDER BY number LIMIT ? OFFSET ?",
             [limit, offset],
         )
         return [(row[0], row[1]) for row in rows]
+
+    def identity(self) -> str:
+        self._follow_rebuild()
+        return super().identity()
+
+    def search(self, query: Query) -> Results:
+        self._follow_rebuild()
+        return super().search(query)
 
     def manifest(self) -> str:
         return str(self._execute("SELECT manifest FROM manifest").fetchone()["manifest"])
@@ -368,7 +396,7 @@ class SQLiteEngine(Engine):
         columns = ", ".join(f"documents.{name}" for name in FIELDS_BY_NAME)
         rows = self._execute(
             f"SELECT number, {columns}, {selection.score} AS score FROM {selection.ranking}"  # noqa: S608 - our names
-            f" ORDER BY {own_order(query.order)}score DESC, documents.id LIMIT ? OFFSET ?",
+            f" ORDER BY {order_terms(query.order)}score DESC, documents.id LIMIT ? OFFSET ?",
             [*selection.ranking_values, query.limit, query.offset],
         )
         hits = [Hit(_record(row), row["score"], nearest.get(row["number"], -1)) for row in rows]
@@ -431,6 +459,7 @@ class SQLiteEngine(Engine):
         if self._connection is not None:
             self._connection.close()
             self._connection = None
+        self._open_file = None
 
 
 def _select_by_words(query: Query, terms: Sequence[Term], match_all: bool) -> Selection:
@@ -444,16 +473,17 @@ def _select_by_words(query: Query, terms: Sequence[Term], match_all: bool) -> Se
             conditions.append("FALSE")
         source = "documents" + _where(conditions)
         return Selection(source, source, "0.0", values, values)
-    # FTS5 gives no score without words, so the table of words is joined only for words.
-    source = "documents JOIN (SELECT rowid AS row FROM pages WHERE pages MATCH ?) ON row = number"
-    ranking = f"{source} JOIN {BEST_ROWS} AS best ON best.page = number"
+    # FTS5 gives no score without words, so the table of words is joined only for words. CROSS JOIN
+    # begins with the matches. Otherwise SQLite may read all matches for each document.
+    source = "(SELECT rowid AS row FROM pages WHERE pages MATCH ?) CROSS JOIN documents"
+    ranking = f"{BEST_ROWS} AS best CROSS JOIN documents"
     words = (" AND " if match_all else " OR ").join(map(_match_term, terms))
     return Selection(
-        source + _where(conditions),
-        ranking + _where(conditions),
+        source + _where(["number = row", *conditions]),
+        ranking + _where(["number = best.page", *conditions]),
         f"best.score * {TYPE_WEIGHT}",
         [words, *values],
-        [words, words, *values],
+        [words, *values],
     )
 
 

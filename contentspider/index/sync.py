@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NoReturn
 from contentspider.index.engine import Refusal, redacted_url
 from contentspider.index.errors import EmbedderError, EngineDownError, EngineError, Retries
 from contentspider.index.own_fields import has_new_type, types_of
-from contentspider.index.schema import Document, DocumentState, document_fields
+from contentspider.index.schema import DATE_FIELDS, Document, DocumentState, document_fields
 from contentspider.state.history.position import HistoryPosition
 
 if TYPE_CHECKING:
@@ -121,8 +121,10 @@ class Sync:
         mark = Mark.load(self._retry(lambda: engine.mark(self._crawl)))
         self._marked_stand = mark.stand if mark else None
         self._refused = mark.refused if mark else {}
-        # The types of the user's own fields in the pages that this update read, by name.
+        # The types of the user's own fields that this update has recorded, by name, and the types
+        # that the index had before.
         self._own_types: dict[str, set[str]] = {}
+        self._types_before: Mapping[str, Sequence[str]] | None = None
 
     def run(self) -> Report:
         """Write the changes since the last update, or compare all documents.
@@ -261,32 +263,53 @@ class Sync:
             raise EngineError(
                 f"another process has rebuilt {self._display_url} meanwhile: run the command again"
             )
-        self._save_own_types()
+        if self._own_types:
+            # Some engines take no lock, so that another process may have overwritten the types.
+            self._retry(lambda: self._engine.add_own_types(self._own_types))
         mark = Mark(self._entries.position(), self._refused).dump()
         self._retry(lambda: self._engine.set_mark(self._crawl, mark))
 
-    def _save_own_types(self) -> None:
-        """Record the types of own fields. Logs a warning if a field has got another type."""
-        if not self._own_types:
+    def _record_own_types(self, types: Mapping[str, set[str]]) -> None:
+        """Record the types of own fields in the index before documents have them, so that a killed
+        update leaves no field that searches do not know. Logs a warning if a field has got another
+        type than before the update, or a name that filters cannot use.
+        """
+        new = {
+            name: kinds
+            for name, kinds in types.items()
+            if not kinds <= self._own_types.get(name, set())
+        }
+        if not new:
             return
-        before = self._retry(self._engine.own_types)
-        for name, types in self._own_types.items():
-            if name in before and has_new_type(before[name], types):
-                logger.warning(
-                    "%s: pages have %s as %s now, but as %s before: a filter compares each value by"
-                    " its own type. When all pages have the new type, run 'contentspider index"
-                    " rebuild' to forget the old one",
-                    self._display_url,
-                    name,
-                    " and ".join(sorted(types)),
-                    " and ".join(before[name]),
-                )
-        self._retry(lambda: self._engine.add_own_types(self._own_types))
+        if self._types_before is None:
+            self._types_before = self._retry(self._engine.own_types)
+        for name, kinds in new.items():
+            self._warn_of_field(name, kinds, self._types_before.get(name, ()))
+            self._own_types.setdefault(name, set()).update(kinds)
+        self._retry(lambda: self._engine.add_own_types(new))
+
+    def _warn_of_field(self, name: str, types: set[str], before: Sequence[str]) -> None:
+        if name in DATE_FIELDS and name not in self._own_types:
+            logger.warning(
+                "%s: filters and orders by %s use the date of the page, and not your own field:"
+                " give the field another name",
+                self._display_url,
+                name,
+            )
+        if before and has_new_type(before, types):
+            logger.warning(
+                "%s: pages have %s as %s now, but as %s before: a filter compares each value by"
+                " its own type. When all pages have the new type, run 'contentspider index"
+                " rebuild' to forget the old one",
+                self._display_url,
+                name,
+                " and ".join(sorted(types)),
+                " and ".join(before),
+            )
 
     def _apply(self, batch: Sequence[Entry], may_delete: bool) -> None:
         """Write the pages of a batch, and delete its gone pages unless another crawl owns them."""
-        for name, types in types_of(entry.item for entry in batch if entry.item).items():
-            self._own_types.setdefault(name, set()).update(types)
+        self._record_own_types(types_of(entry.item for entry in batch if entry.item))
         states = self._retry(lambda: self._engine.find([entry.id for entry in batch]))
         documents: list[Document] = []
         gone_ids: list[str] = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import compress
 from typing import TYPE_CHECKING
 
+from contentspider.page.about.hints import ONE_PRODUCT
 from contentspider.page.tree.tags import is_link
 from contentspider.page.tree.text import text_weight
 from contentspider.page.words.names import HEADINGS
@@ -37,8 +38,15 @@ MIN_LINKS = 5
 def page_type(page: Page, kept: NDArray[np.bool_]) -> str:
     """Return ``article``, ``listing``, ``form`` or ``other``, by the *kept* blocks of a page.
     Discussions, products and recipes are articles. The entries of a listing are headings that link
-    to other pages, with teasers or whole texts.
+    to other pages, with teasers or whole texts. A page that declares one product is an
+    article, even with more text about related products.
     """
+    kind = _type_of_blocks(page, kept)
+    is_product = kind in ("listing", "form") and ONE_PRODUCT in page.hints.page_kinds
+    return "article" if is_product else kind
+
+
+def _type_of_blocks(page: Page, kept: NDArray[np.bool_]) -> str:
     blocks = page.content.blocks
     if not blocks:
         return "other"

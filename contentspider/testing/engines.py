@@ -10,13 +10,16 @@ class TestMyEngine(EngineContract):
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
 
 from contentspider.index.engine import Engine, Query, create_engine
 from contentspider.index.errors import EngineError
-from contentspider.index.own_fields import Comparison, FilterError, Order, types_of
+from contentspider.index.filters import Comparison, FilterError, Order
+from contentspider.index.own_fields import types_of
+from contentspider.index.reader import IndexReader
 from contentspider.index.schema import (
     FACETS,
     VERSION,
@@ -29,6 +32,23 @@ from contentspider.index.synonyms import parse_synonyms
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+HOSTILE_VALUES = (
+    'a "b" ]',
+    "it's",
+    "back`tick",
+    "(a || b) && c",
+    "a, b",
+    "C:\\new",
+    "ends with \\",
+    '\\" OR brand = "Acme',
+    "50%s %(x)s %%",
+    "ab*",
+    "*",
+    "{x} $1 ${y} ?",
+    "a:=b <c> TO d",
+    "a|b",
+)
 
 
 def document(number: int, version: int = 1, crawl: str = "e.org", **fields: object) -> Document:
@@ -66,7 +86,8 @@ def write_own_fields(engine: Engine, *fields: dict[str, object]) -> None:
 def ids_where(engine: Engine, *filters: str, words: str = "", order: str = "") -> list[int]:
     """Return the numbers of the documents that match filters of own fields, in an order."""
     comparisons = [Comparison.parse(each) for each in filters]
-    results = engine.search(Query(words, comparisons=comparisons, order=Order.parse(order)))
+    query = Query(words, limit=20, comparisons=comparisons, order=Order.parse(order))
+    results = engine.search(query)
     assert results.total == len(results.hits)
     numbers = [int(hit.record["id"], 16) for hit in results.hits]
     return numbers if order else sorted(numbers)
@@ -345,6 +366,110 @@ class EngineContract:
         assert stored is not None
         assert stored["fields"]["größe"] == [38.0, 40.0]
         assert set(stored) == set(document(1, fields={"price": 1.0}).record())
+
+    def test_a_filter_may_have_alternatives(self, engine: Engine) -> None:
+        write_own_fields(
+            engine,
+            {"brand": "Acme", "price": 1.0},
+            {"brand": ["Bolt", "Other"], "price": 2.0},
+            {"brand": "A|B", "day": "2026-02-05"},
+            {"price": "free", "brand": "B"},
+        )
+        assert ids_where(engine, "brand=Acme|Bolt") == [1, 2]
+        assert ids_where(engine, "brand = Acme | B", words="words") == [1, 4]
+        assert ids_where(engine, r"brand=A\|B") == [3]
+        assert ids_where(engine, r"brand=A\|B|Acme|Nobody") == [1, 3]
+        assert ids_where(engine, "price=1|free") == [1, 4], "each value has its own type"
+        assert ids_where(engine, "day=2026-02-05|2026-02-06", "brand=A\\|B|B") == [3]
+        assert ids_where(engine, "brand=Acme|Bolt", "price=2|3") == [2]
+        for text in ("brand=A|", "brand=|A", "price<1|2", "brand=" + "|".join("a" * 60)):
+            with pytest.raises(FilterError):
+                ids_where(engine, text)
+
+    def test_values_have_no_syntax(self, engine: Engine) -> None:
+        """A value matches itself, and only values with the same letters: some engines ignore
+        signs, and find no value without a letter.
+        """
+        values = HOSTILE_VALUES
+        fields: list[dict[str, object]] = [{"brand": value} for value in (*values, "Acme")]
+        write_own_fields(engine, *fields)
+        letters = [re.sub(r"\W", "", value.lower()) for value in values]
+        for number, value in enumerate(values, 1):
+            comparison = Comparison("brand", "=", (value,))
+            assert Comparison.parse(str(comparison)) == comparison
+            matches = ids_where(engine, str(comparison))
+            assert number in matches or not letters[number - 1], value
+            assert {letters[match - 1] for match in matches} <= {letters[number - 1]}
+        every = ids_where(engine, str(Comparison("brand", "=", tuple(values))))
+        with_letters = {number for number, text in enumerate(letters, 1) if text}
+        assert with_letters <= set(every) <= set(range(1, len(values) + 1))
+
+    def test_dates_of_pages_filter_and_sort_results(self, engine: Engine) -> None:
+        days = ("2025-02-05T10:00:00+02:00", "2026-02-07", "2024-12-31T23:59:59Z", "2026-02-07")
+        documents = [
+            document(number, published_at=day, language=("en", "de")[number % 2])
+            for number, day in enumerate(days, 1)
+        ]
+        documents.append(document(5, modified_at="1969-12-31T10:00:00Z"))
+        assert not engine.upsert(documents)
+        engine.flush()
+        assert ids_where(engine, "published_at>=2025-01-01") == [1, 2, 4]
+        assert ids_where(engine, "published_at<2025-01-01", words="words") == [3]
+        assert ids_where(engine, "published_at=2025-02-05T08:00:00Z|2026-02-07") == [1, 2, 4]
+        assert ids_where(engine, "published_at>2025-02-05") == [2, 4]
+        assert ids_where(engine, "published_at<=2025-02-05") == [1, 3]
+        assert ids_where(engine, "modified_at<1970-01-01") == [5]
+        assert ids_where(engine, "published_at>0001-01-01", "published_at<9999-12-31") == [
+            *range(1, 5)
+        ]
+        assert ids_where(engine, order="published_at")[:2] == [3, 1]
+        assert sorted(ids_where(engine, order="published_at")[2:4]) == [2, 4]
+        for words in ("", "words"):
+            newest = ids_where(engine, words=words, order="published_at:desc")
+            assert (set(newest[:2]), newest[2:]) == ({2, 4}, [1, 3, 5])
+        parts = [
+            engine.search(Query("words", limit=2, offset=offset, order=Order("published_at", True)))
+            for offset in (0, 2, 4)
+        ]
+        hits = [hit for part in parts for hit in part.hits]
+        assert [int(hit.record["id"], 16) for hit in hits][2:] == [1, 3, 5]
+        for text in ("published_at>soon", "published_at=3"):
+            with pytest.raises(FilterError):
+                ids_where(engine, text)
+
+    def test_a_long_text_of_an_own_field_is_stored(self, engine: Engine) -> None:
+        steps = "stir " * 20_000
+        write_own_fields(engine, {"steps": steps, "price": 1.0}, {"price": 2.0})
+        assert ids_where(engine, "price<2", words="words") == [1]
+        stored = engine.get(document(1).id)
+        assert stored is not None
+        assert stored["fields"]["steps"] == steps
+
+    def test_a_reader_filters_by_own_fields(self, engine: Engine, url: str) -> None:
+        write_own_fields(engine, {"price": 1.0}, {"price": 2.0})
+        reader = create_engine(url)
+        reader.open(is_writer=False)
+        assert ids_where(reader, "price<2") == ids_where(reader, "price=1", order="price") == [1]
+        reader.close()
+
+    def test_filters_may_have_any_characters(self, engine: Engine) -> None:
+        write_own_fields(engine, {"brand": "nul \0 end"}, {"brand": "other"})
+        assert ids_where(engine, "brand=nul \0 end") == [1]
+        assert not ids_where(engine, "brand=\ud83d\0x")
+        assert not ids(engine, "words", site="\ud83d")
+
+    def test_a_server_reads_a_rebuilt_index(self, engine: Engine, url: str) -> None:
+        engine.upsert([document(1)])
+        engine.flush()
+        server = IndexReader(url)
+        assert server.call(lambda index: ids(index, "words")) == [1]
+        with engine.rebuild() as (new_index, identity):
+            new_index.upsert([document(2)])
+            new_index.flush()
+        engine.close()
+        assert server.call(lambda index: ids(index, "words")) == [2]
+        assert server.call(lambda index: index.identity()) == identity
+        server.close()
 
     def test_zero_has_no_sign(self, engine: Engine) -> None:
         write_own_fields(engine, {"price": -0.0}, {"price": 0.0}, {"price": -1.0})

@@ -23,13 +23,8 @@ from contentspider.ground.addresses import split_address
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.index.engine import Query
 from contentspider.index.errors import EngineDownError, EngineError
-from contentspider.index.own_fields import (
-    TEXT,
-    FilterError,
-    Order,
-    fields_line,
-    parse_filters,
-)
+from contentspider.index.filters import FilterError, Order, parse_filters
+from contentspider.index.own_fields import TEXT, fields_line
 from contentspider.index.reader import IndexReader
 from contentspider.index.result_rows import result_rows
 from contentspider.index.schema import FACETS
@@ -231,7 +226,7 @@ class Pages:
             address=partial(results_address, query),
             last=min(results.total, MAX_OFFSET + query.limit),
             facets=facet_links(query, results),
-            orders=order_links(query, own_types),
+            orders=order_links(query, results, own_types),
             chosen=chosen_links(query),
             fields_line=fields_line,
             web_link=web_link,

@@ -30,9 +30,9 @@ from contentspider.ground import __version__
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.terminal import printable
 from contentspider.index.engine import Query, Results
-from contentspider.index.own_fields import MAX_COMPARISONS, Order, parse_filters
+from contentspider.index.filters import MAX_COMPARISONS, Order, parse_filters
 from contentspider.index.reader import IndexReader
-from contentspider.index.result_rows import listed_copies, result_rows
+from contentspider.index.result_rows import ResultRow, listed_copies, result_rows
 from contentspider.index.schema import STATE_FIELDS
 from contentspider.index.sections import page_sections, section_html
 from contentspider.index.synonyms import NO_SYNONYMS, Synonyms
@@ -75,13 +75,18 @@ Language = Annotated[str, Field(description="only pages in this language, such a
 OwnFilters = Annotated[
     Sequence[str],
     Field(
-        description="only pages whose own fields have such values: price<20, day>=2026-01-31,"
-        " brand=Acme; all filters must be true",
+        description="only pages whose own fields, published_at or modified_at have such values:"
+        " price<20, published_at>=2026-01-31, brand=Acme|Bolt (one of them); all filters must be"
+        " true",
         max_length=MAX_COMPARISONS,
     ),
 ]
 Sorting = Annotated[
-    str, Field(description="order by a number or date of an own field: price, or price:desc")
+    str,
+    Field(
+        description="order by published_at, modified_at, or a number or date of an own field:"
+        " price, or published_at:desc (the newest first)"
+    ),
 ]
 PageType = Annotated[str, Field(description="only article, listing, form, document or other")]
 Address = Annotated[str, Field(description="the address of a page in an index", min_length=1)]
@@ -93,9 +98,12 @@ Offset = Annotated[
 ]
 
 # Engines become slow there, and better words find more than further results.
+MAX_SEARCH_OFFSET = 1_000
 SearchOffset = Annotated[
-    int, Field(description="next_offset of the answer before; 0 to begin", ge=0, le=1_000)
+    int,
+    Field(description="next_offset of the answer before; 0 to begin", ge=0, le=MAX_SEARCH_OFFSET),
 ]
+MORE_RESULTS = "There are more results than can be listed: search for more or other words."
 
 
 class Tools:
@@ -154,17 +162,21 @@ class Tools:
         lists, total, corrected, note, is_cut = [], 0, "", "", False
         for name, reader in self._chosen(index).items():
             results = _search(reader, request)
-            rows = result_rows(request, results)
-            lists.append([{"index": name, **row.to_dict()} for row in rows])
+            lists.append([(name, row) for row in result_rows(request, results)])
             total += results.total
             corrected = corrected or results.corrected
             note = note or results.note
             is_cut = is_cut or results.total > offset + limit
+        if is_cut and offset + limit > MAX_SEARCH_OFFSET:
+            note, is_cut = f"{note} {MORE_RESULTS}".strip(), False
         return {
             "total": total,
             "corrected": corrected,
             "note": note,
-            "results": [_shown(row, ("id", "score")) for row in _merged(lists, request.order)],
+            "results": [
+                _shown({"index": name, **row.to_dict()}, ("id", "score"))
+                for name, row in _merged(lists, request.order)
+            ],
             **_continued(is_cut, "next_offset", offset + limit),
         }
 
@@ -367,11 +379,12 @@ def _search(reader: IndexReader, request: Query) -> Results:
 
 
 def _merged(
-    lists: Sequence[Sequence[Mapping[str, Any]]], order: Order | None
-) -> Iterable[Mapping[str, Any]]:
-    """Return the results of several indexes in one order."""
+    lists: Sequence[Sequence[tuple[str, ResultRow]]], order: Order | None
+) -> Iterable[tuple[str, ResultRow]]:
+    """Return the results of several indexes, with the names of the indexes, in one order."""
     if order:
-        return heapq.merge(*lists, key=order.key)
+        order_key = order.key
+        return heapq.merge(*lists, key=lambda result: order_key(result[1].record))
     # Scores of different indexes do not compare; ranks do.
     return (row for rank in zip_longest(*lists) for row in rank if row)
 

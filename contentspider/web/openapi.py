@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from contentspider.ground.fetch import MAX_BYTES
+from contentspider.index.result_rows import SHOWN_DATES
 from contentspider.index.schema import FACETS
 from contentspider.site.models.item import item_schema
 
@@ -50,6 +51,7 @@ SEARCH_SCHEMAS = {
             "sections": {"type": "array", "items": {"$ref": "#/components/schemas/Section"}},
             "also_at": TEXTS,
             "fields": {"type": "object"},
+            **dict.fromkeys(SHOWN_DATES, TEXT),
         }
     ),
     "Results": _object(

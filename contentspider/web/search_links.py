@@ -6,7 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlencode
 
-from contentspider.index.own_fields import DATE, NUMBER, Comparison, Order
+from contentspider.index.filters import Comparison, Order
+from contentspider.index.own_fields import DATE, NUMBER
+from contentspider.index.result_rows import SHOWN_DATES
+from contentspider.index.schema import DATE_FIELDS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -64,22 +67,35 @@ def _own_choices(query: Query, name: str, counts: Mapping[str, int]) -> list[Cho
 
 
 def _own_choice(query: Query, name: str, value: str, count: int) -> Choice:
-    comparison = Comparison(name, "=", value)
+    comparison = Comparison(name, "=", (value,))
     comparisons = [*(each for each in query.comparisons if each != comparison), comparison]
     address = results_address(replace(query, comparisons=comparisons), 0)
     return Choice(value, count, address, comparison in query.comparisons)
 
 
-def order_links(query: Query, own_types: Mapping[str, Sequence[str]]) -> list[Choice]:
-    """Return the links that order results by relevance, or by a number or date of an own field."""
-    names = [name for name, types in own_types.items() if {NUMBER, DATE} & set(types)]
-    directions = (("smallest first", False), ("largest first", True))
+def order_links(
+    query: Query, results: Results, own_types: Mapping[str, Sequence[str]]
+) -> list[Choice]:
+    """Return the links that order results by relevance, by a date that one of the shown pages has,
+    or by a number or date of an own field.
+    """
+    names = [
+        name
+        for name, types in own_types.items()
+        if {NUMBER, DATE} & set(types) and name not in DATE_FIELDS
+    ]
+    dates = [name for name in SHOWN_DATES if any(name in hit.record for hit in results.hits)]
     orders: list[tuple[str, Order | None]] = [
         ("relevance", None),
         *(
             (f"{name}, {direction}", Order(name, is_descending))
+            for name in dates
+            for direction, is_descending in (("newest first", True), ("oldest first", False))
+        ),
+        *(
+            (f"{name}, {direction}", Order(name, is_descending))
             for name in names[:MAX_OWN_FIELDS]
-            for direction, is_descending in directions
+            for direction, is_descending in (("smallest first", False), ("largest first", True))
         ),
     ]
     return [

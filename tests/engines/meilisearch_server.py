@@ -51,6 +51,10 @@ class Index:
 
     def matches(self, document: dict[str, Any], filters: Any) -> bool:
         for one in [filters] if isinstance(filters, str) else filters or []:
+            if isinstance(one, list):
+                if not any(self.matches(document, other) for other in one):
+                    return False
+                continue
             if values := re.fullmatch(r"(\w+) IN \[(.*)\]", one):
                 alternatives = re.findall(r'"(?:[^"\\]|\\.)*"', values[2])
                 if not any(
@@ -66,7 +70,7 @@ class Index:
             parsed = re.fullmatch(r'(NOT )?([\w.]+) (=|[<>]=?) ("?)((?:[^"\\]|\\.)*)\4', one)
             if parsed is None or not self.can("filterableAttributes", parsed[2]):
                 raise FaultError("invalid_search_filter")
-            wanted = parsed[5].replace('\\"', '"')
+            wanted = re.sub(r'\\(["\\])', r"\1", parsed[5])
             values = values_at(document, parsed[2]) or [""]
             is_so = any(compares(value, parsed[3], wanted) for value in values)
             if is_so == bool(parsed[1]):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
@@ -235,3 +237,20 @@ def test_table_of_another_program_is_not_taken_for_words(
         pass
     assert connection.execute(psycopg.sql.SQL("SELECT count(*) FROM {}").format(name))
     engine.close()
+
+
+def test_writers_of_several_crawls_keep_the_marks_and_types_of_others(
+    engine: Engine, url: str
+) -> None:
+    def write(crawl: str) -> None:
+        with closing(create_engine(url)) as writer:
+            writer.open(is_writer=True)
+            for number in range(10):
+                writer.set_mark(f"{crawl}{number}", "mark")
+                writer.add_own_types({f"{crawl}{number}": {"text"}})
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(write, "abcd"))
+    names = {f"{crawl}{number}" for crawl in "abcd" for number in range(10)}
+    assert {name for name in names if engine.mark(name) == "mark"} == names
+    assert engine.own_types().keys() == names

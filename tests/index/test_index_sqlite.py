@@ -168,3 +168,20 @@ def test_printed_results_have_no_control_characters(
     line = capsys.readouterr().out
     assert not {"\x9b", "\u202e", "\u2069"} & set(line)
     assert json.loads(line)["title"] == title
+
+
+def test_search_for_a_word_of_all_pages_takes_linear_time(tmp_path: Path) -> None:
+    """SQLite's steps are counted, since times vary."""
+    steps = []
+    for count in (150, 600):
+        engine = SQLiteEngine(f"sqlite:{tmp_path / str(count)}.db")
+        engine.open(is_writer=True)
+        engine.upsert([document(str(number), fields={"brand": "A"}) for number in range(count)])
+        engine.add_own_types({"brand": {"text"}})
+        calls: list[None] = []
+        assert engine._connection is not None
+        engine._connection.set_progress_handler(lambda calls=calls: calls.append(None), 100)
+        assert engine.search(Query("tea", counted=["brand"])).total == count
+        steps.append(len(calls))
+        engine.close()
+    assert steps[1] < 6 * steps[0]

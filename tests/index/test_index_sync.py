@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from contentspider.index.schema import DocumentState
 
 
+DATED = {"published_at": "2026-01-02"}
+
+
 @pytest.fixture
 def crawls(tmp_path: Path) -> Iterator[Crawls]:
     """Give a history of twenty pages."""
@@ -68,6 +71,49 @@ def test_the_types_of_own_fields_are_recorded_and_a_new_type_is_a_warning(
     assert engine.types == {"price": {"text", "number"}, "day": {"date", "text"}}
     (warning,) = caplog.records
     assert "price" in warning.getMessage()
+
+
+def test_own_fields_of_an_interrupted_update_are_recorded(
+    crawls: Crawls, engine: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine.marks = {}
+    crawls.crawl({3: "a"}, gone=[4], fields={3: {"price": 1.0}})
+    with monkeypatch.context() as patch:
+        patch.setattr(Memory, "delete", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            crawls.sync(engine).run()
+    crawls.sync(engine).run()
+    crawls.assert_in(engine)
+    assert engine.types == {"price": {"number"}}
+
+
+def test_own_fields_that_another_process_has_overwritten_are_recorded_again(
+    crawls: Crawls, engine: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    crawls.crawl({3: "a"}, fields={3: {"price": 1.0}})
+    monkeypatch.setattr(engine, "upsert", lambda documents: engine.types.clear() or [])
+    crawls.sync(engine).run()
+    assert engine.types == {"price": {"number"}}
+
+
+def test_own_fields_are_recorded_if_other_documents_are_kept(
+    crawls: Crawls, engine: Memory
+) -> None:
+    crawls.close()
+    crawls.path.unlink()
+    crawls.titles = {}
+    crawls.crawl({1: "one"}, is_complete=False, fields={1: {"price": 1.0}})
+    assert crawls.sync(engine).run().kept
+    assert engine.types == {"price": {"number"}}
+
+
+def test_own_field_with_the_name_of_a_date_of_pages_is_a_warning(
+    crawls: Crawls, engine: Memory, caplog: pytest.LogCaptureFixture
+) -> None:
+    crawls.crawl({3: "a", 9: "b"}, fields={3: DATED, 9: DATED})
+    crawls.sync(engine).run()
+    (warning,) = caplog.records
+    assert "published_at" in warning.getMessage()
 
 
 def test_batches_respect_limits_of_engine() -> None:

@@ -115,12 +115,13 @@ def test_search_results_show_title_url_and_snippet() -> None:
     ]
     results = Results([Hit(record, 1.23456) for record in records], 3, {})
     listed = result_rows(Query("tea walking", offset=4), results)
-    assert [list(one.to_dict().values()) for one in listed] == [
+    assert [list(one.to_dict().values())[:9] for one in listed] == [
         [5, 1.2346, "a", "http://e.org/a", "Of drinks", "Green teas. Green teas.", [], [], {}],
         [6, 1.2346, "b", "http://e.org/b", "http://e.org/b", "We walked", [], [], {}],
         [7, 1.2346, "c", "", "", "", [], [], {}],
     ]
     assert [marked(list(one.pieces)) for one in listed] == [["teas", "teas"], ["walked"], []]
     names = ["rank", "score", "id", "url", "title", "snippet", "sections", "also_at", "fields"]
-    assert list(listed[0].to_dict()) == names
+    assert list(listed[0].to_dict()) == [*names, "published_at", "modified_at"]
+    assert list(listed[0].to_dict().values())[9:] == ["", ""]
     assert listed[1].record is records[1]

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from contentspider.page.about.hints import Hints
+from contentspider.page.about.hints import ONE_PRODUCT, Hints
 from contentspider.page.about.jsonld import read_json_ld, strings_at
 from contentspider.page.input.page import Page
 from contentspider.site.vote.relevance import own_hints
@@ -36,6 +36,10 @@ def test_hints_collect_titles_and_descriptions_of_all_kinds() -> None:
     )
 
 
+TEA = '"Product", "name": "Tea"'
+BOTH = {"product", ONE_PRODUCT}
+
+
 @pytest.mark.parametrize(
     ("types", "og_type", "kinds"),
     [
@@ -44,6 +48,13 @@ def test_hints_collect_titles_and_descriptions_of_all_kinds() -> None:
         ('"WebPage"', " Article", {"article"}),
         ('"ProductGroup"', "", {"product"}),
         ('"ProductModel"', "og:product", {"product"}),
+        (f'{TEA}, "offers": {{}}', "", BOTH),
+        (f'{TEA}, "aggregateRating": {{}}', "", {"product"}),
+        (f'{TEA}, "sku": "1"}}, {{"@type": {TEA}', "", BOTH),
+        (f'{TEA}, "sku": "1"}}, {{"@type": "Product", "name": "Jam"', "", {"product"}),
+        (f'{TEA}, "sku": "1"}}, {{"@type": "Product", "name": "Jam"', "product", BOTH),
+        (f'{TEA}, "offers": 1}}, {{"@type": "ItemList"', "", {"listing", "product"}),
+        ('"Product", "sku": "1"}, {"@type": "Product"', "", {"product"}),
         ('"CollectionPage"', "product.group", {"listing", "product"}),
         ('"QAPage"', "", {"forum"}),
         ('"FAQPage"', "", {"faq"}),

@@ -103,3 +103,16 @@ def test_page_type_depends_on_kept_prose() -> None:
 def test_chinese_characters_count_as_three() -> None:
     assert kind(f"<p>{'茶' * 14}</p>") == "article"
     assert kind(f"<p>{'茶' * 13}</p>") == "other"
+
+
+@pytest.mark.parametrize(
+    ("products", "expected"),
+    [
+        ('{"@type": "Product", "name": "Lamp", "offers": {}}', "article"),
+        ('{"@type": "Product", "name": "Lamp"}', "listing"),
+    ],
+)
+def test_page_of_one_product_is_article_despite_related_products(products, expected) -> None:
+    script = f'<script type="application/ld+json">[{products}]</script>'
+    related = entries(POSTS)
+    assert kind(f"{script}<p>It shines.</p>{related}") == expected

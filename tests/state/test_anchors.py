@@ -14,6 +14,7 @@ from contentspider.index.sync import Sync
 from contentspider.recrawl.judge import Change, Facts
 from contentspider.site.models.record import page_id
 from contentspider.state.history.anchors import MAX_ANCHORS, MAX_TARGETS
+from contentspider.state.history.copies import COPIES_KEPT
 from contentspider.state.history.entries import Entries
 from contentspider.state.history.history import History
 from contentspider.state.ledger.visits import Answer, StoredVisit, Visit, link_lines
@@ -40,11 +41,22 @@ class Site:
     def __init__(self, folder: Path) -> None:
         self.path = folder / "e.org.sqlite"
         self.live: dict[int, Links] = {}
+        # The original of each copy, and the last crawl that saw the copy.
+        self.copies: dict[int, tuple[int, int]] = {}
         self._crawls = 0
 
-    def crawl(self, visited: Mapping[int, Links], gone: Iterable[int] = (), kills: int = 0) -> None:
-        """Write a crawl that *visited* pages. The first *kills* attempts end in the midst."""
+    def crawl(
+        self,
+        visited: Mapping[int, Links],
+        gone: Iterable[int] = (),
+        kills: int = 0,
+        copies: Mapping[int, int] | None = None,
+    ) -> None:
+        """Write a crawl that *visited* pages and saw *copies*, with their originals. The first
+        *kills* attempts end in the midst.
+        """
         self._crawls += 1
+        copies = copies or {}
         for attempt in range(kills + 1):
             with closing(History(self.path)) as history:
                 writer = history.begin_writing(f"crawl {self._crawls}", True)
@@ -59,10 +71,25 @@ class Site:
                         known = history.page(page_id(address(page)))
                         assert known is not None
                         writer.mark_gone(known, "HTTP 404")
+                    for copy, original in copies.items():
+                        writer.add_copy(
+                            page_id(address(copy)), page_id(address(original)), address(copy)
+                        )
                     writer.commit()
         self.live = {
             page: links for page, links in {**self.live, **visited}.items() if page not in set(gone)
         }
+        self.copies |= {copy: (page, self._crawls) for copy, page in copies.items()}
+        self.copies = {
+            copy: (page, crawl)
+            for copy, (page, crawl) in self.copies.items()
+            if crawl > self._crawls - COPIES_KEPT
+        }
+
+    def _linked_page(self, target: int) -> int:
+        """Return the page that links to a number lead to."""
+        is_copy = target in self.copies and target not in self.live
+        return self.copies[target][0] if is_copy else target
 
     def _visit(self, writer: HistoryWriter, number: int, page: int, links: Links) -> None:
         url = address(page)
@@ -86,9 +113,10 @@ class Site:
         targets: defaultdict[str, set[int]] = defaultdict(set)
         for links in self.live.values():
             for target, texts in links.items():
-                counts[target].update(texts)
+                page = self._linked_page(target)
+                counts[page].update(texts)
                 for text in texts:
-                    targets[text].add(target)
+                    targets[text].add(page)
         return {
             page: sorted(
                 (text for text in counts[page] if len(targets[text]) <= MAX_TARGETS),
@@ -151,6 +179,26 @@ def test_links_of_gone_pages_do_not_count(site: Site) -> None:
     assert site.anchors()[2] == ["Boats", "Ferries"]
 
 
+def test_links_to_a_copy_count_for_its_original(site: Site) -> None:
+    site.crawl({1: {2: ["Ferries"], 7: ["Boats"]}, 2: {}, 3: {8: ["Boats"]}}, copies={7: 2})
+    assert site.anchors()[2] == ["Boats", "Ferries"]
+    site.crawl({}, copies={8: 2})
+    assert site.anchors()[2] == ["Boats", "Ferries"], "more pages call it so"
+    site.crawl({7: {}})
+    assert site.anchors() == {1: [], 2: ["Boats", "Ferries"], 3: [], 7: ["Boats"]}
+    for _ in range(COPIES_KEPT):
+        site.crawl({})
+    assert site.anchors()[2] == ["Ferries"], "no crawl saw the copies again"
+
+
+def test_copies_of_a_page_are_one_target_of_a_text(site: Site) -> None:
+    targets = range(2, 3 + MAX_TARGETS)
+    site.crawl({1: {page: ["Ferries"] for page in targets}, 2: {}, 3: {}})
+    assert not site.anchors()[3]
+    site.crawl({}, copies={targets[-1]: 2})
+    assert site.anchors()[3] == ["Ferries"]
+
+
 def test_other_texts_update_the_index_and_change_no_page(site: Site) -> None:
     engine = Memory()
     site.crawl({1: {2: ["Ferries"]}, 2: {}})
@@ -179,13 +227,18 @@ def test_updates_are_exact_after_any_crawls(site: Site, seed: int) -> None:
         visited = {
             page: {
                 target: draw.sample(texts, draw.randint(0, 3))
-                for target in draw.sample(range(10), 3)
+                for target in draw.sample(range(12), 3)
             }
             for page in pages
         }
         unvisited = [page for page in site.live if page not in visited]
         gone = draw.sample(unvisited, min(len(unvisited), draw.randint(0, 2)))
-        site.crawl(visited, gone, kills=draw.randint(0, 2))
+        copies = {
+            copy: draw.randint(0, 11)
+            for copy in draw.sample(range(12), draw.choice((0, 0, 1, 5)))
+            if copy not in visited
+        }
+        site.crawl(visited, gone, draw.randint(0, 2), copies)
         assert site.anchors() == site.expected_anchors()
         if draw.random() < 0.7:
             site.sync(engine)

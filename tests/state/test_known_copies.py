@@ -11,8 +11,8 @@ from contentspider.crawl.revisits.copies import MIN_TEXT_CHARS, KnownCopies
 from contentspider.page.input.page import Page
 from contentspider.recrawl.judge import NEW_PAGE, judge
 from contentspider.site.models.record import page_id
+from contentspider.state.history.copies import COPIES_KEPT
 from contentspider.state.history.history import History
-from contentspider.state.history.writer import COPIES_KEPT
 from contentspider.state.ledger.visits import Answer, StoredVisit, Visit
 from tests.recrawled import SITE, Crawls, address
 from tests.sites import article, prose

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import importlib.util
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,8 +15,8 @@ from contentspider.ground.errors import ContentSpiderError, FieldsError
 from contentspider.page.input.fields_file import FieldsFile
 from contentspider.page.input.page import Page
 from contentspider.site.scores import text_score
-from contentspider.web.annotate.annotated_html import MAIN_CLASS, add_main_class
-from contentspider.web.annotate.corrections import add_selector, find_exact_selector, restore
+from contentspider.web.annotate.annotated_html import MAIN_CLASS, add_main_class, start_tags
+from contentspider.web.annotate.corrections import add_selector, find_exact_selector
 from contentspider.web.annotate.files import read_blocks, write_blocks
 from contentspider.web.annotate.frame import Frame
 from contentspider.web.annotate.labels import Label, LabelError
@@ -86,15 +87,15 @@ def test_exact_selector_selects_only_labelled_blocks() -> None:
 def test_comments_in_overrides_file_are_kept(tmp_path: Path) -> None:
     path = tmp_path / "overrides.toml"
     path.write_text('# mine\ndrop = [".ad"]  # all\n\n[[rule]]\npattern = "/a/*"\nkeep = [".b"]\n')
-    before = add_selector(tmp_path, "p.x", "keep")
+    first = add_selector(tmp_path, "p.x", "keep")
     add_selector(tmp_path, "p.x", "drop")
     add_selector(tmp_path, "p.x", "drop")
     text = path.read_text()
     assert "# mine" in text and 'drop = [".ad", "p.x"]  # all' in text and "keep = []" in text
-    restore(tmp_path, *before)
+    assert not first.undo()
     assert path.read_text() == text, "it was changed since"
-    restore(tmp_path, before[0], text)
-    assert path.read_text() == before[0]
+    assert replace(first, after=text.encode()).undo()
+    assert path.read_bytes() == first.before
     path.write_text("keep = 1")
     with pytest.raises(ContentSpiderError, match=r"overrides\.toml"):
         add_selector(tmp_path, "p.x", "keep")
@@ -154,6 +155,47 @@ def test_examples_are_replaced_however_their_addresses_are_written(tmp_path: Pat
     one.mark_value(paths.index("0.html"), "price", "number", "7 EUR")
     values = {example.url: example.value for example in FieldsFile.load(file).fields[0].examples}
     assert values == {"http://shop.org/0/": "7 EUR", "http://shop.org/1/": "101,50 EUR"}
+
+
+def test_undo_takes_examples_back_from_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "fields.toml"
+    before = b'\xef\xbb\xbf# mine\r\n[shelf]\r\nmeta = "shelf"\r\n'
+    file.write_bytes(before)
+    one = session(shop(tmp_path), tmp_path)
+    one.mark_value(0, "price", "number", "1 EUR")
+    one.mark_value(1, "price", "number", "2 EUR")
+    first = file.read_bytes()
+    one.label(0, [0], Label("unsure"))
+    one.mark_value(2, "price", "number", "3 EUR")
+    assert file.read_bytes() != first
+    assert one.undo()
+    assert file.read_bytes() == first
+    one.undo()
+    assert file.read_bytes() == first, "only the label was undone"
+    assert one.state(0)["blocks"][0]["label"] != "unsure"
+    one.undo()
+    assert file.read_bytes() == before
+    assert one.state(0)["field_types"] == {"price": "number"}, "the first example is there"
+    one.undo()
+    assert one.state(0)["field_types"] == {}
+    assert one.undo() == ""
+    assert file.read_bytes() == before
+
+
+def test_undo_keeps_manual_changes_of_fields(tmp_path: Path) -> None:
+    file = tmp_path / "fields.toml"
+    one = session(shop(tmp_path), tmp_path)
+    for page in (0, 1):
+        one.mark_value(page, "price", "number", f"{page} EUR")
+    text = file.read_text()
+    file.write_text(text + "# mine\n")
+    assert str(file) in one.undo()
+    assert file.read_text() == text + "# mine\n"
+    assert one.state(0)["field_types"] == {"price": "number"}
+    one.mark_value(2, "price", "number", "2 EUR")
+    file.unlink()
+    assert str(file) in one.undo(), "the file is not written again"
+    assert not file.exists()
 
 
 @pytest.mark.parametrize(
@@ -399,3 +441,20 @@ def test_collected_folder_without_text_raises_error(tmp_path: Path) -> None:
     (tmp_path / "html" / "a.html").write_text("<p>")
     with pytest.raises(ContentSpiderError, match="has any text"):
         Session(SitePages("x", tmp_path), tmp_path / "models", tmp_path / "fields.toml")
+
+
+def test_start_tags_are_not_in_comments_scripts_and_values() -> None:
+    text = (
+        "<!DOCTYPE html><html><p class='a > b'>1<!-- <p> --><!--><P/><SCRIPT>'<p>'</Script ><br"
+        '\nid="x>y" =><style><p></style><?x <p?>2 < 3<p a=b>c</p><a "<b>d<p'
+    )
+    tags = ["<p class='a > b'>", "<P/>", '<br\nid="x>y" =>', "<p a=b>", '<a "<b>']
+    assert [tag for _, tag in start_tags(text)] == tags
+    assert all(text.startswith(tag, offset) for offset, tag in start_tags(text))
+
+
+@pytest.mark.parametrize("part", ["<", "<a ", "<!--", "<!-- >", "<script>", "<a b='", "<?", "</a "])
+def test_unfinished_tags_take_no_time(part: str) -> None:
+    begin = time.process_time()
+    start_tags(part * 100_000)
+    assert time.process_time() - begin < 1

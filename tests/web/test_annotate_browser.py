@@ -200,14 +200,19 @@ def test_named_value_is_an_example_and_is_painted_on_other_pages(tmp_path: Path)
         second = await name_heading(shown)
         await press(shown, "n")
         painted = await shown.locator("#layer .field").all_text_contents()
-        return [first, second, painted, await shown.inner_text("#title")]
+        title = await shown.inner_text("#title")
+        text = (tmp_path / "fields.toml").read_text()
+        await press(shown, "z")
+        assert not await shown.locator("#layer .field").count()
+        return [first, second, painted, title, text]
 
     with annotating(write_site(tmp_path / "tea")) as (address, _):
-        first, second, painted, title = browse(look, 1280, 900)
+        first, second, painted, title, text = browse(look, 1280, 900)
     assert "headline" in first
     assert f"{PAGES} of {PAGES}" in second
     assert painted == [f"headline: {title}"]
-    assert "[headline]" in (tmp_path / "fields.toml").read_text()
+    assert "[headline]" in text
+    assert not (tmp_path / "fields.toml").exists(), "the undo takes the new file away"
 
 
 @pytest.mark.thorough

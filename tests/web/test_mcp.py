@@ -136,6 +136,42 @@ def test_own_fields_narrow_and_order_the_results_of_all_indexes(tmp_path: Path) 
     assert "price (numbers)" in wrong["error"]
 
 
+def test_results_of_all_indexes_are_ordered_by_their_dates(tmp_path: Path) -> None:
+    urls = []
+    for name, days in {"a": ("2026-01-02", ""), "b": ("2026-03-04", "2025-05-06")}.items():
+        urls.append(f"sqlite:{tmp_path / name}.db")
+        with closing(create_engine(urls[-1])) as engine:
+            engine.open(is_writer=True)
+            engine.upsert([document(n, published_at=day) for n, day in enumerate(days, 1)])
+            engine.flush()
+    newest, old = ask(
+        Tools(urls),
+        ("search", {"query": "words", "sort": "published_at:desc"}),
+        ("search", {"query": "", "filters": ["published_at<2026-01-01"]}),
+    )
+    dates = [row["published_at"][:10] for row in newest["results"]]
+    assert dates == ["2026-03-04", "2026-01-02", "2025-05-06", ""]
+    assert [row["index"] for row in old["results"]] == ["b"]
+
+
+def test_search_that_reaches_the_last_offset_says_that_there_is_more(tmp_path: Path) -> None:
+    url = f"sqlite:{tmp_path / 'a.db'}"
+    with closing(create_engine(url)) as engine:
+        engine.open(is_writer=True)
+        engine.upsert([document(number) for number in range(1_020)])
+        engine.flush()
+    first, last, end = ask(
+        Tools([url]),
+        ("search", {"query": "words", "limit": 10, "offset": 990}),
+        ("search", {"query": "words", "limit": 10, "offset": 1_000}),
+        ("search", {"query": "words", "limit": 50, "offset": 1_000}),
+    )
+    assert (first["cut"], first["next_offset"], first["note"]) == (True, 1_000, "")
+    assert "next_offset" not in last
+    assert last["note"]
+    assert (end["cut"], end["note"]) == (False, "")
+
+
 def test_search_says_that_embedder_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CONTENTSPIDER_EMBEDDER", NAME)
     vectors.reset()

@@ -175,7 +175,7 @@ def test_json_api_returns_results_facets_and_pages(client: TestClient) -> None:
     assert (found["total"], [one["rank"] for one in found["results"]]) == (25, [3, 4, 5])
     assert set(found["results"][0]) == {
         *("rank", "score", "id", "url", "title", "snippet", "sections", "also_at"),
-        "fields",
+        *("fields", "published_at", "modified_at"),
     }
     assert found["corrected"] == ""
     assert client.get("/api/search", params={"q": "wide mlies"}).json()["corrected"] == "wide miles"
@@ -244,6 +244,37 @@ def test_own_fields_narrow_and_order_the_results_of_the_api(shop: TestClient) ->
         refusal = shop.get("/api/search", params={"filter": wrong})
         assert (refusal.status_code, refusal.json()["code"]) == (400, "index-filter")
     assert shop.get("/api/search", params={"sort": "brand"}).status_code == 400
+
+
+def test_alternatives_are_filters_of_page_and_api(shop: TestClient) -> None:
+    params = {"q": "words", "filter": "sku=a1|a3", "sort": "first_seen"}
+    answer = shop.get("/api/search", params=params).json()
+    assert [row["fields"]["sku"] for row in answer["results"]] == ["a1", "a3"]
+    page = shop.get("/", params=params).text
+    assert "2 pages" in page
+    assert 'name="filter" value="sku=a1|a3"' in page
+    (without,) = re.findall(r'href="([^"]*)" aria-label', page)
+    assert unescape(without) == "/?q=words&sort=first_seen"
+
+
+def test_pages_are_filtered_and_ordered_by_their_dates(tmp_path: Path) -> None:
+    url = f"sqlite:{tmp_path / 'news.db'}"
+    engine = create_engine(url)
+    engine.open(is_writer=True)
+    days = ("2026-01-02", "2026-03-04", "2025-05-06")
+    engine.upsert([document(number, published_at=day) for number, day in enumerate(days, 1)])
+    engine.upsert([document(4)])
+    engine.flush()
+    engine.close()
+    with TestClient(make_app(url, [], NO_MODELS, Access(["testserver"]))) as client:
+        params = {"filter": "published_at>=2026-01-01", "sort": "published_at:desc"}
+        answer = client.get("/api/search", params=params).json()
+        dates = [row["published_at"][:10] for row in answer["results"]]
+        assert dates == ["2026-03-04", "2026-01-02"]
+        page = client.get("/", params={"q": "words"}).text
+        links = [unescape(link) for link in re.findall(r'href="(/\?q=words&amp;sort[^"]*)"', page)]
+        assert links == ["/?q=words&sort=published_at%3Adesc", "/?q=words&sort=published_at"]
+        assert "2026-03-04" in client.get(links[0]).text
 
 
 def test_long_texts_are_filters_without_links(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from contentspider.index.engine import Hit, Query
-    from contentspider.index.own_fields import Order
+    from contentspider.index.filters import Order
 
 INDEX_NAME = re.compile(r"[A-Za-z0-9_-]{1,100}")
 

@@ -33,6 +33,7 @@ from contentspider.index.engines.common import (
     timestamps_to_dates,
 )
 from contentspider.index.errors import EngineDownError, EngineError, retry_after_secs
+from contentspider.index.filters import PAGE_DATE
 from contentspider.index.own_fields import ORDER, OWN, TEXT
 from contentspider.index.schema import (
     DATE_FIELDS,
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from contentspider.index.engine import Query, Refusal
-    from contentspider.index.own_fields import Condition, Order
+    from contentspider.index.filters import Condition, Order
     from contentspider.index.words import Term
 
 TIMEOUT_SECS = 60
@@ -220,8 +221,11 @@ class MeilisearchEngine(Engine):
             return list(response["facetDistribution"].get("language", {}))
 
     def _search_terms(self, query: Query, terms: Sequence[Term], match_all: bool) -> Results:
-        query_filters = [_any_of(name, values) for name, values in query.conditions.items()]
-        query_filters += map(_own_filter, query.own)
+        # One condition of each inner list has to be true.
+        query_filters: list[str | list[str]] = [
+            *(_any_of(name, values) for name, values in query.conditions.items()),
+            *(list(map(_condition, alternatives)) for alternatives in query.required),
+        ]
         texts, default_text = queries_by_language(
             self._query_languages(query),
             lambda languages: " ".join(query_prefixes(query.words, languages)[:MAX_TERMS]),
@@ -242,7 +246,7 @@ class MeilisearchEngine(Engine):
         ]
         return merge_results(results, query)
 
-    def _present_words(self, text: str, filters: Sequence[str]) -> str:
+    def _present_words(self, text: str, filters: Sequence[str | list[str]]) -> str:
         """Return the words of *text* that some document has.
 
         Meilisearch drops words from the end of a query to get more results, but never the first.
@@ -368,10 +372,12 @@ def _line(document: Document) -> bytes:
     return json.dumps(record, ensure_ascii=False, allow_nan=False).encode()
 
 
-def _own_filter(own: Condition) -> str:
-    """Return the filter expression for a condition on an own field."""
-    path, (first, *further) = f"{OWN}.{own.type}.{own.name}", own.bounds
-    if own.type == TEXT:
+def _condition(condition: Condition) -> str:
+    """Return the filter expression for a condition on a field."""
+    path, (first, *further) = condition.name, condition.bounds
+    if condition.type != PAGE_DATE:
+        path = f"{OWN}.{condition.type}.{path}"
+    if condition.type == TEXT:
         return _equal(path, str(first.value))
     if further:
         return f"{path} {first.value} TO {further[0].value}"
@@ -379,10 +385,11 @@ def _own_filter(own: Condition) -> str:
 
 
 def _order(order: Order | None) -> list[str]:
-    """Return the order of results by an own field, if there is such an order."""
+    """Return the order of results by a field, if there is such an order."""
     if order is None:
         return []
-    return [f"{OWN}.{ORDER}.{order.name}:{'desc' if order.is_descending else 'asc'}"]
+    path = order.name if order.is_page_date else f"{OWN}.{ORDER}.{order.name}"
+    return [f"{path}:{'desc' if order.is_descending else 'asc'}"]
 
 
 def _equal(name: str, value: str) -> str:
@@ -397,5 +404,5 @@ def _any_of(name: str, values: Sequence[str]) -> str:
 
 def _literal(value: str) -> str:
     """Return a filter value in quotes, so that no part of it is syntax."""
-    quoted = value.replace("\\", " ").replace('"', '\\"')
-    return f'"{quoted}"'
+    escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'

@@ -19,6 +19,7 @@ from contentspider.index.engines.clients import (
 )
 from contentspider.index.engines.common import parse_server_url
 from contentspider.index.errors import EngineDownError, EngineError, is_temporary
+from contentspider.index.filters import PAGE_DATE, utc_text
 from contentspider.index.own_fields import DATE, NUMBER, ORDER, OWN, TEXT
 from contentspider.index.schema import (
     DEMOTED_TYPES,
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
 
     from contentspider.index.engine import Query
     from contentspider.index.engines.clients import Client
-    from contentspider.index.own_fields import Condition, Order
+    from contentspider.index.filters import Condition, Order
     from contentspider.index.words import Term
 
 META = "contentspider"
@@ -91,14 +92,21 @@ TEMPLATES: list[dict[str, Any]] = [
     for name in (TITLE_STEMS, STEMS)
     for tag, analyzer in ANALYZERS.items()
 ]
-OWN_TYPES = {TEXT: "keyword", NUMBER: "double", DATE: "long", ORDER: "double"}
+# Lucene refuses documents with longer keywords. A character has up to four bytes.
+KEYWORD = {"type": "keyword", "ignore_above": 8000}
+OWN_TYPES: dict[str, dict[str, Any]] = {
+    TEXT: KEYWORD,
+    NUMBER: {"type": "double"},
+    DATE: {"type": "long"},
+    ORDER: {"type": "double"},
+}
 TEMPLATES += [
-    {f"{OWN}_{kind}": {"path_match": f"{OWN}.{kind}.*", "mapping": {"type": own_type}}}
-    for kind, own_type in OWN_TYPES.items()
+    {f"{OWN}_{kind}": {"path_match": f"{OWN}.{kind}.*", "mapping": mapping}}
+    for kind, mapping in OWN_TYPES.items()
 ]
 TYPES: dict[Kind, dict[str, Any]] = {
     Kind.TEXT: {"type": "text", "analyzer": "folded", "search_analyzer": "query"},
-    Kind.KEYWORD: {"type": "keyword", "ignore_above": 8000},
+    Kind.KEYWORD: KEYWORD,
     Kind.DATE: {"type": "date"},
     Kind.NUMBER: {"type": "long"},
     Kind.STORED: {"type": "object", "enabled": False},
@@ -307,7 +315,10 @@ class OpenSearchEngine(Engine):
         conditions: dict[str, Any] = {
             "filter": [
                 *({"terms": {name: values}} for name, values in query.conditions.items()),
-                *map(_own_clause, query.own),
+                *(
+                    {"bool": {"should": list(map(_condition, each)), "minimum_should_match": 1}}
+                    for each in query.required
+                ),
             ]
         }
         clauses = _clauses(query.words) if terms else []
@@ -397,21 +408,27 @@ class OpenSearchEngine(Engine):
         return self._client.request(method, path, body, **params)
 
 
-def _own_clause(own: Condition) -> dict[str, Any]:
-    """Return the clause for a condition on an own field."""
-    path = f"{OWN}.{own.type}.{own.name}"
-    if own.bounds[0].operator == "=":
-        return {"term": {path: own.bounds[0].value}}
-    return {"range": {path: {RANGES[bound.operator]: bound.value for bound in own.bounds}}}
+def _condition(condition: Condition) -> dict[str, Any]:
+    """Return the clause for a condition on a field."""
+    path, bounds = f"{OWN}.{condition.type}.{condition.name}", condition.bounds
+    if condition.type == PAGE_DATE:
+        texts = {RANGES[operator]: utc_text(float(value)) for operator, value in bounds}
+        return {"range": {condition.name: texts}}
+    if bounds[0].operator == "=":
+        return {"term": {path: bounds[0].value}}
+    return {"range": {path: {RANGES[operator]: value for operator, value in bounds}}}
 
 
 def _order(order: Order | None) -> list[Any]:
-    """Return the order of results: by an own field first, if there is such an order."""
+    """Return the order of results: by a field first, if there is such an order."""
     if order is None:
         return ["_score"]
     direction = "desc" if order.is_descending else "asc"
-    rules = {"order": direction, "missing": "_last", "unmapped_type": OWN_TYPES[ORDER]}
-    return [{f"{OWN}.{ORDER}.{order.name}": rules}, "_score"]
+    rules = {"order": direction, "missing": "_last"}
+    if order.is_page_date:
+        return [{order.name: rules}, "_score"]
+    own_rules = rules | {"unmapped_type": OWN_TYPES[ORDER]["type"]}
+    return [{f"{OWN}.{ORDER}.{order.name}": own_rules}, "_score"]
 
 
 def _clauses(words: str) -> list[dict[str, Any]]:

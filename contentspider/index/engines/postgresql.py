@@ -25,9 +25,8 @@ from psycopg.types.json import Json
 
 from contentspider.index.engine import Engine, Hit, Results, redacted_url
 from contentspider.index.engines.postgresql_filters import (
-    own_bounds,
-    own_order,
-    own_path,
+    field_conditions,
+    order_terms,
     without_nul,
 )
 from contentspider.index.errors import EngineDownError, EngineError
@@ -51,7 +50,7 @@ from contentspider.index.schema import (
 from contentspider.index.words import stemmer_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from typing_extensions import LiteralString
 
@@ -97,6 +96,8 @@ VECTOR = sql.SQL(" || ").join(
         ),
     ]
 )
+# Locks the name of an index until the transaction ends.
+LOCK = "SELECT pg_advisory_xact_lock(hashtext(%s))"
 BAD_DOCUMENT = (errors.DataError, errors.ProgramLimitExceeded, ValueError, TypeError)
 # A failed connection lacks an error code. After messages with these words a retry does not help.
 PERMANENT = re.compile("authentication|password|does not exist|pg_hba|permission|certificate")
@@ -142,7 +143,7 @@ class PostgreSQLEngine(Engine):
     def open(self, is_writer: bool) -> str:
         with self._transaction() as connection:
             # Two processes may open a new index at once; only one creates the table.
-            connection.execute("SELECT pg_advisory_xact_lock(hashtext(%s))", [self._name])
+            connection.execute(LOCK, [self._name])
             rows = connection.execute("SELECT cfgname AS name FROM pg_ts_config").fetchall()
             self._configurations = {row["name"] for row in rows}
             if (comment := self._comment(connection)) is not None:
@@ -158,6 +159,12 @@ class PostgreSQLEngine(Engine):
     def write_manifest(self, text: str) -> None:
         with self._transaction() as connection:
             self._write_comment(connection, text)
+
+    def _change_manifest(self, change: Callable[[Manifest], Manifest]) -> None:
+        with self._transaction() as connection:
+            connection.execute(LOCK, [self._name])
+            manifest = Manifest.load(self._comment(connection) or "", self._display_url)
+            self._write_comment(connection, change(manifest).dump())
 
     def _write_comment(self, connection: Connection, text: str) -> None:
         comment = sql.SQL("COMMENT ON TABLE {} IS {}")
@@ -326,17 +333,14 @@ class PostgreSQLEngine(Engine):
             sql.SQL("{} = ANY({})").format(sql.Identifier(name), sql.Placeholder(name))
             for name in query.filters
         ]
-        conditions += [
-            sql.SQL("jsonb_path_exists(own, {}, {})").format(own_path(own), own_bounds(own))
-            for own in query.own
-        ]
+        own_conditions, own_values = field_conditions(query.required)
         parts = {
-            "conditions": sql.SQL(" AND ").join(conditions),
-            "order": own_order(query.order),
+            "conditions": sql.SQL(" AND ").join([*conditions, *own_conditions]),
+            "order": order_terms(query.order),
             "facets": sql.SQL(", ").join(map(sql.Identifier, FACETS)),
         }
         # PostgreSQL rejects texts with NUL. No document has such a value.
-        values = {
+        values = own_values | {
             name: [without_nul(value) for value in values]
             for name, values in query.conditions.items()
         }

@@ -22,6 +22,7 @@ from contentspider.index.engines.tantivy_terms import (
     PAGE,
     SCHEMA,
     equal,
+    order_path,
     own_path,
     page_id,
     pages_only,
@@ -32,14 +33,14 @@ from contentspider.index.engines.tantivy_terms import (
     with_order_value,
 )
 from contentspider.index.errors import EngineDownError, EngineError
-from contentspider.index.own_fields import ORDER, TEXT
+from contentspider.index.own_fields import TEXT
 from contentspider.index.schema import FACETS, TEXT_FIELDS, Document, DocumentState, Manifest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from contentspider.index.engine import Query
-    from contentspider.index.own_fields import Order
+    from contentspider.index.filters import Order
     from contentspider.index.words import Term
 
 MANIFEST = "contentspider.json"
@@ -390,14 +391,14 @@ def _best_pages(
 def _sorted_hits(
     searcher: tantivy.Searcher, pages_query: tantivy.Query, query: Query, order: Order
 ) -> list[Hit]:
-    """Return the hits of a query in the order of an own field, equal values by relevance.
+    """Return the hits of a query in the order of a field, equal values by relevance.
 
-    tantivy sorts by no field of JSON. But it counts the pages with each value, in the order of the
-    values, so only the pages of the values in question are searched.
+    tantivy sorts by no field of JSON, and not by two values. But it counts the pages with each
+    value, in the order of the values, so only the pages of the values in question are searched.
     """
     end = query.offset + query.limit
     terms = {
-        "field": own_path(ORDER, order.name),
+        "field": order_path(order),
         "size": end,
         "order": {"_key": "desc" if order.is_descending else "asc"},
     }
@@ -407,7 +408,7 @@ def _sorted_hits(
     for value, count in [*((each["key"], each["doc_count"]) for each in buckets), (None, end)]:
         skipped = max(query.offset - start, 0)
         if skipped < count and len(hits) < query.limit:
-            value_query = with_order_value(pages_query, order.name, value)
+            value_query = with_order_value(pages_query, order, value)
             limit = query.limit - len(hits)
             part = searcher.search(value_query, limit, count=False, offset=skipped).hits
             hits += [Hit(to_record(searcher.doc(address)), score) for score, address in part]

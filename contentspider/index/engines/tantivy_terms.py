@@ -10,14 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import tantivy
 
-from contentspider.index.own_fields import (
-    ORDER,
-    OWN,
-    TEXT,
-    Bound,
-    Condition,
-    with_sortable_integers,
-)
+from contentspider.index.filters import PAGE_DATE, Bound, Condition, utc_text
+from contentspider.index.own_fields import ORDER, OWN, TEXT, seconds_of, with_sortable_integers
 from contentspider.index.schema import (
     DATE_FIELDS,
     DEMOTED_TYPES,
@@ -33,11 +27,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from contentspider.index.engine import Query
+    from contentspider.index.filters import Order
     from contentspider.index.words import Term
 
 QUERIES, MUST, SHOULD = tantivy.Query, tantivy.Occur.Must, tantivy.Occur.Should
 TOKENIZER = "whitespace"
-LARGEST = 2**63 - 1  # integer
+# The smallest and the largest integer, and the first and the last second of dates since 1970.
+INTEGERS = 1 - 2**63, 2**63 - 1
+PAGE_DATES = -62_135_596_800, 253_402_300_799
 # Each page has a document, and so has each of its sections. The field PAGE has the id of the page.
 KIND, PAGE, SECTION = "kind", "page", "section"
 
@@ -48,15 +45,15 @@ def to_tantivy(document: Document) -> list[tantivy.Document]:
     Raises ValueError or TypeError if it cannot be converted.
     """
     record = document.record()
-    facets = {name: record[name] for name in FACETS if name in record} | {PAGE: document.id}
+    shared = {name: record[name] for name in FACETS if name in record} | {PAGE: document.id}
+    shared |= {name: datetime.fromisoformat(record[name]) for name in DATE_FIELDS if name in record}
     if own_values := document.own_values():
-        facets[OWN] = with_sortable_integers(own_values)
+        shared[OWN] = with_sortable_integers(own_values)
     values = {name: record[name] for name in STATE_FIELDS}
-    values |= {name: datetime.fromisoformat(record[name]) for name in DATE_FIELDS if name in record}
-    values |= {KIND: PAGE, **facets, **document.searchable_words()}
+    values |= {KIND: PAGE, **shared, **document.searchable_words()}
     # JSON escapes lone surrogates, which may be in "more".
     values["record"] = json.dumps(record).encode()
-    sections = [{KIND: SECTION, **facets, **words} for words in document.searchable_sections()]
+    sections = [{KIND: SECTION, **shared, **words} for words in document.searchable_sections()]
     return [tantivy.Document.from_dict(fields, SCHEMA) for fields in (values, *sections)]
 
 
@@ -74,7 +71,7 @@ def to_query(query: Query, terms: Sequence[Term], match_all: bool) -> tantivy.Qu
         (MUST, QUERIES.const_score_query(QUERIES.term_set_query(SCHEMA, name, list(values)), 0.0))
         for name, values in query.conditions.items()
     ]
-    parts += [(MUST, QUERIES.const_score_query(_within(own), 0.0)) for own in query.own]
+    parts += [(MUST, QUERIES.const_score_query(_any_of(each), 0.0)) for each in query.required]
     if not terms:
         return QUERIES.boolean_query([*parts, (MUST, QUERIES.all_query())])
     occur = MUST if match_all else SHOULD
@@ -87,26 +84,45 @@ def to_query(query: Query, terms: Sequence[Term], match_all: bool) -> tantivy.Qu
     return QUERIES.boolean_query([*parts, (MUST, words)])
 
 
-def with_order_value(query: tantivy.Query, name: str, value: int | None) -> tantivy.Query:
-    """Return the query for the documents that match a query and have a *value* to sort by in the
-    own field *name* (`with_sortable_integers`); None: that have no such value.
+def order_path(order: Order) -> str:
+    """Return the path of the values that an order sorts by."""
+    return order.name if order.is_page_date else own_path(ORDER, order.name)
+
+
+def with_order_value(query: tantivy.Query, order: Order, value: str | int | None) -> tantivy.Query:
+    """Return the query for the documents that match a query and have a *value* that an order sorts
+    by: the text of a date, or an integer (`with_sortable_integers`). With None it is the query for
+    the documents without a value.
     """
-    if value is not None:
-        equals = _within(Condition(ORDER, name, (Bound("=", value),)))
-        return QUERIES.boolean_query(
-            [(MUST, query), (MUST, QUERIES.const_score_query(equals, 0.0))]
-        )
-    any_value = _within(Condition(ORDER, name, (Bound(">=", -LARGEST), Bound("<=", LARGEST))))
-    return QUERIES.boolean_query([(MUST, query), (tantivy.Occur.MustNot, any_value)])
+    kind = PAGE_DATE if order.is_page_date else ORDER
+    first, last = PAGE_DATES if order.is_page_date else INTEGERS
+    if isinstance(value, int):
+        first = last = value
+    elif value is not None:
+        first, last = seconds_of(value) or PAGE_DATES
+    bounds = (Bound(">=", first), Bound("<=", last))
+    within = _within(Condition(kind, order.name, bounds))
+    if value is None:
+        return QUERIES.boolean_query([(MUST, query), (tantivy.Occur.MustNot, within)])
+    return QUERIES.boolean_query([(MUST, query), (MUST, QUERIES.const_score_query(within, 0.0))])
 
 
-def _within(own: Condition) -> tantivy.Query:
-    """Return the query for documents with a value of an own field within the bounds of *own*."""
-    path = own_path(own.type, own.name)
-    if own.type == TEXT:
-        return equal(path, str(own.bounds[0].value))
+def _any_of(alternatives: Sequence[Condition]) -> tantivy.Query:
+    """Return the query for documents that meet one of several conditions."""
+    return QUERIES.boolean_query([(SHOULD, _within(condition)) for condition in alternatives])
+
+
+def _within(condition: Condition) -> tantivy.Query:
+    """Return the query for documents with a value of a field within the bounds of a condition."""
+    path = own_path(condition.type, condition.name)
+    if condition.type == TEXT:
+        return equal(path, str(condition.bounds[0].value))
     # The package tantivy makes queries for ranges in JSON from text only.
-    bounds = [(operator, f"{Decimal(repr(value)):f}") for operator, value in own.bounds]
+    if condition.type == PAGE_DATE:
+        path = condition.name
+        bounds = [(operator, utc_text(float(value))) for operator, value in condition.bounds]
+    else:
+        bounds = [(operator, f"{Decimal(repr(value)):f}") for operator, value in condition.bounds]
     low, high = "{*", "*}"
     for operator, value in bounds:
         low = {">": f"{{{value}", ">=": f"[{value}", "=": f"[{value}"}.get(operator, low)

@@ -31,6 +31,7 @@ from contentspider.index.engines.common import (
     timestamps_to_dates,
 )
 from contentspider.index.errors import EngineDownError, EngineError, retry_after_secs
+from contentspider.index.filters import PAGE_DATE
 from contentspider.index.own_fields import (
     DATE,
     NUMBER,
@@ -56,7 +57,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from contentspider.index.engine import Query
-    from contentspider.index.own_fields import Condition, Order
+    from contentspider.index.filters import Condition, Order
     from contentspider.index.words import Term
 
 TIMEOUT_SECS = 60
@@ -189,8 +190,10 @@ class TypesenseEngine(Engine):
         return collection
 
     def manifest(self) -> str:
+        """See `Engine.manifest`. A reader has the alias only: a rebuild changes its collection."""
         with self._translate_errors():
-            return self._manifest_of(self._collection)
+            is_reader = self._collection == self._alias
+            return self._manifest_of(self._present_collection() if is_reader else self._collection)
 
     def _manifest_of(self, collection: str) -> str:
         """Return a collection's manifest. Without marks its name is the whole manifest."""
@@ -285,7 +288,7 @@ class TypesenseEngine(Engine):
             f"{name}:=[{','.join(map(_literal, values))}]"
             for name, values in query.conditions.items()
         ]
-        query_filters += map(_own_filter, query.own)
+        query_filters += [f"({' || '.join(map(_condition, each))})" for each in query.required]
         searched = WORDS_SEARCHED
         searches: list[tuple[str, Sequence[str]]] = [(_plain_text(query.words), query_filters)]
         if LETTER.search(query.words):
@@ -430,10 +433,12 @@ def _record(document: dict[str, Any]) -> dict[str, Any]:
     return timestamps_to_dates(values)
 
 
-def _own_filter(own: Condition) -> str:
-    """Return the filter for a condition on an own field."""
-    name, (first, *further) = f"{own.type}_{own.name}", own.bounds
-    if own.type == TEXT:
+def _condition(condition: Condition) -> str:
+    """Return the filter for a condition on a field."""
+    name, (first, *further) = condition.name, condition.bounds
+    if condition.type != PAGE_DATE:
+        name = f"{condition.type}_{name}"
+    if condition.type == TEXT:
         return f"{name}:={_literal(str(first.value))}"
     if further:
         return f"{name}:[{first.value}..{further[0].value}]"
@@ -441,11 +446,12 @@ def _own_filter(own: Condition) -> str:
 
 
 def _order(order: Order | None) -> str:
-    """Return the order of results: by an own field first, if there is such an order."""
+    """Return the order of results: by a field first, if there is such an order."""
     if order is None:
         return RELEVANCE
     direction = "desc" if order.is_descending else "asc"
-    return f"{ORDER}_{order.name}(missing_values: last):{direction},{RELEVANCE}"
+    name = order.name if order.is_page_date else f"{ORDER}_{order.name}"
+    return f"{name}(missing_values: last):{direction},{RELEVANCE}"
 
 
 def _facet_counts(response: Mapping[str, Any]) -> dict[str, dict[str, int]]:
@@ -480,8 +486,10 @@ def _plain_text(words: str) -> str:
 
 
 def _literal(value: str) -> str:
-    """Return a filter value in backquotes, so that no part of it is syntax."""
-    return f"`{value.replace('`', ' ')}`"
+    """Return a filter value in backquotes, so that no part of it is syntax. Typesense removes
+    backquotes from the values of documents, too.
+    """
+    return f"`{value.replace('`', '')}`"
 
 
 def _id_filter(ids: Sequence[str]) -> str:

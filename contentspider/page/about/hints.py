@@ -7,7 +7,13 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from contentspider.page.about.jsonld import MAX_JSON_LD_CHARS, kinds, read_json_ld
+from contentspider.page.about.jsonld import (
+    MAX_JSON_LD_CHARS,
+    kinds,
+    read_json_ld,
+    strings_of,
+    title_key,
+)
 from contentspider.page.about.metadata import Mark, Statements
 from contentspider.page.about.stated_texts import stated_texts
 from contentspider.page.tree.text import clean_text
@@ -43,6 +49,12 @@ PAGE_KINDS = {
     "faq": re.compile(r"^FAQPage$"),
     "website": re.compile(r"^og:website$"),
 }
+# The kind of a page that declares one product as its subject, by JSON-LD or by Open Graph.
+ONE_PRODUCT = "one product"
+PRODUCT_TYPES = frozenset(("Product", "ProductGroup"))
+OFFERS = frozenset(("offers", "hasVariant", "sku"))
+META_TYPES = frozenset(("product", "og:product", "product.item"))  # contents of "og:type"
+PRICES = frozenset(("product:price:amount", "og:price:amount"))
 
 MAX_HINT_CHARS = 2_000
 # Each hint is compared with every block of the page; product feeds have thousands of titles.
@@ -54,8 +66,9 @@ class Hints:
     """A page's titles and descriptions of itself, the most trusted first, without duplicates.
 
     *language* is a BCP 47 tag, *canonical* an address as the page writes it, and *page_kinds* has
-    the names in `PAGE_KINDS` that the page declares. *stated* has the titles, then the descriptions
-    that the published Algorithm 1 uses, as the page writes them, with duplicates.
+    the names in `PAGE_KINDS` that the page declares, and `ONE_PRODUCT`. *stated* has the titles,
+    then the descriptions that the published Algorithm 1 uses, as the page writes them, with
+    duplicates.
     """
 
     titles: tuple[str, ...] = ()
@@ -87,11 +100,35 @@ def _texts(meta: dict[str, list[str]], names: tuple[str, ...]) -> list[str]:
     return [text for name in names for text in meta.get(name, ())]
 
 
-def _page_kinds(types: list[list[str]], meta: dict[str, list[str]]) -> tuple[str, ...]:
-    """Return the kinds that a page declares by its JSON-LD *types* or by Open Graph, sorted."""
+def _page_kinds(
+    entries: list[dict[str, object]], types: list[list[str]], meta: dict[str, list[str]]
+) -> tuple[str, ...]:
+    """Return the kinds that a page declares by Open Graph, or by the objects of its JSON-LD
+    (*entries*, which have the *types*), sorted.
+    """
+    meta_types = [text[:100].strip().lower() for text in meta.get("og:type", ())]
     declared_types = [kind for entry_types in types for kind in entry_types]
-    declared_types += [f"og:{text[:100].strip().lower()}" for text in meta.get("og:type", ())]
-    return tuple(sorted({kind for name in declared_types for kind in _kinds_of(name)}))
+    declared_types += [f"og:{name}" for name in meta_types]
+    page_kinds = {kind for name in declared_types for kind in _kinds_of(name)}
+    if "product" in page_kinds and "listing" not in page_kinds:
+        pairs = zip(entries, types, strict=True)
+        products = [entry for entry, names in pairs if not PRODUCT_TYPES.isdisjoint(names)]
+        if _is_one_product(products, meta, meta_types):
+            page_kinds.add(ONE_PRODUCT)
+    return tuple(sorted(page_kinds))
+
+
+def _is_one_product(
+    products: list[dict[str, object]], meta: dict[str, list[str]], meta_types: list[str]
+) -> bool:
+    """Tell whether a page declares one product, with an offer or a price. Categories of shops
+    declare several products, or a product that has only ratings.
+    """
+    has_offer = any(not OFFERS.isdisjoint(product) for product in products)
+    if not has_offer and PRICES.isdisjoint(meta):
+        return False
+    names = {title_key("".join(strings_of(product.get("name"))[:1])) for product in products}
+    return not META_TYPES.isdisjoint(meta_types) or (len(names) == 1 and "" not in names)
 
 
 @lru_cache(maxsize=500)  # pages use few types
@@ -177,7 +214,7 @@ def read_head(
         descriptions=_unique(descriptions),
         language=_language(root, head.meta),
         canonical=head.canonical,
-        page_kinds=_page_kinds(types, head.meta),
+        page_kinds=_page_kinds(head.entries, types, head.meta),
         stated=tuple(text[:MAX_HINT_CHARS] for text in paper_texts[:MAX_HINTS]),
     )
     statements = Statements(head.title, head.meta, head.entries, head.marks, head.canonical)

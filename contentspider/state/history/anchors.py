@@ -2,7 +2,8 @@
 
 The table ``anchors`` of a history counts, for each target and each text, the live pages that have
 such a link. A crawl writes the differences of these counts into its draft. `merge` adds them to the
-history, and brings the column ``pages.anchors`` up to date, which indexes read.
+history, and brings the column ``pages.anchors`` up to date, which indexes read. Links to a copy
+count for the page that it copies.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING
 from contentspider.ground.errors import DAMAGE
 from contentspider.ground.times import now
 from contentspider.site.models.record import page_id
+from contentspider.state.history.copies import COPIES_OF, LINKED_PAGE
 from contentspider.state.ledger.visits import read_links, unpack_lines
 
 if TYPE_CHECKING:
@@ -96,7 +98,7 @@ def merge(history: Database, draft: Database, last_change: int) -> Generator[Non
     for (target,) in draft.rows("SELECT DISTINCT target FROM anchors"):
         update.write(target)
         yield
-    for (text,) in draft.rows("SELECT DISTINCT text FROM anchors WHERE pages"):
+    for (text,) in draft.rows("SELECT DISTINCT text FROM anchors WHERE text != ''"):
         for target in _other_targets(history, draft, text):
             update.write(target)
         yield
@@ -109,13 +111,14 @@ def _other_targets(history: Database, draft: Database, text: str) -> list[str]:
     number, so the texts of the other pages may change, too. If more than `MAX_TARGETS` pages are
     not in the draft, the text described no page before and describes none now: return none.
     """
-    targets = []
-    for (target,) in history.rows("SELECT target FROM anchors WHERE text = ?", (text,)):
+    pages: set[str] = set()
+    query = f"SELECT target, {LINKED_PAGE} FROM anchors WHERE text = ?"  # noqa: S608 - our own names
+    for target, page in history.rows(query, (text,)):
         if not draft.row("SELECT 1 FROM anchors WHERE target = ? AND text = ?", (target, text)):
-            targets.append(target)
-            if len(targets) > MAX_TARGETS:
+            pages.add(page)
+            if len(pages) > MAX_TARGETS:
                 return []
-    return targets
+    return sorted(pages)
 
 
 class _Update:
@@ -127,24 +130,28 @@ class _Update:
         self._number = 0
 
     def write(self, target: str) -> None:
-        """Write the texts of the page with the id *target*, if the page is live."""
+        """Write the texts of the page that links to the id *target* lead to, if it is live."""
         row = self._history.row(
-            "SELECT anchors, seq FROM pages WHERE id = ? AND state = 'live'", (target,)
+            f"SELECT id, anchors, seq FROM pages, (SELECT ? AS target)"  # noqa: S608 - our own names
+            f" WHERE id = {LINKED_PAGE} AND state = 'live'",
+            (target,),
         )
         if row is None:
             return
-        old, seq = row
-        new = "\n".join(self._texts(target))
+        page, old, seq = row
+        new = "\n".join(self._texts(page))
         if new == old:
             return
         if seq <= self._last_change:
             seq = self._number = self._number or self._record()
-        self._history.do("UPDATE pages SET anchors = ?, seq = ? WHERE id = ?", (new, seq, target))
+        self._history.do("UPDATE pages SET anchors = ?, seq = ? WHERE id = ?", (new, seq, page))
 
-    def _texts(self, target: str) -> list[str]:
+    def _texts(self, page: str) -> list[str]:
         """Return the texts that describe a page, ordered by the number of pages that use them."""
         rows = self._history.rows(
-            "SELECT text FROM anchors WHERE target = ? ORDER BY pages DESC, text", (target,)
+            f"SELECT text FROM anchors WHERE target = ? OR target IN ({COPIES_OF})"  # noqa: S608
+            " GROUP BY text ORDER BY sum(pages) DESC, text",
+            (page, page),
         )
         texts: list[str] = []
         for (text,) in rows:
@@ -155,7 +162,8 @@ class _Update:
         return texts
 
     def _is_telling(self, text: str) -> bool:
-        query = "SELECT count(*) FROM (SELECT 1 FROM anchors WHERE text = ? LIMIT ?)"
+        pages = f"SELECT DISTINCT {LINKED_PAGE} FROM anchors WHERE text = ? LIMIT ?"  # noqa: S608
+        query = f"SELECT count(*) FROM ({pages})"  # noqa: S608 - our own names
         return self._history.count(query, (text, MAX_TARGETS + 1)) <= MAX_TARGETS
 
     def _record(self) -> int:

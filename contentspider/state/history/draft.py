@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.state.history.anchors import merge
+from contentspider.state.history.copies import replace_copies
 from contentspider.state.ledger.database import Database, LedgerBusyError, LedgerFullError, remove
 from contentspider.state.schema import DRAFT
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 SUFFIX = ".draft"
 # Tables whose rows replace the rows of the history with the same key.
-COPIED_TABLES = ("counters", "copies", "distrusted", "stale", "lastmods", "pages", "changes")
+COPIED_TABLES = ("counters", "distrusted", "stale", "lastmods", "pages", "changes")
 BASIS_FACT = "basis"
 DIGEST_BYTES = 7  # the digest of the basis must fit into an integer of SQLite
 
@@ -98,6 +99,7 @@ class Draft:
         do, last_change = self._history.do, self._last_change()
         for row in self.database.rows("SELECT id, kind, words FROM dictionaries ORDER BY number"):
             do("INSERT OR IGNORE INTO dictionaries (id, kind, words) VALUES (?, ?, ?)", row)
+        yield from replace_copies(self._history, self.database)
         for table in COPIED_TABLES:
             for row in self.database.rows(f"SELECT * FROM {table}"):  # noqa: S608 - our own names
                 _insert(self._history, table, row)

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 # Columns that a visit shares with a change record, and with a page.
 OF_RECORD = ("at", "previous_hash", "content_hash", "reason", "previous_id")
 OF_VISIT = ("url", "first_seen", "content_hash", "text_hash", "layout_hash", "model")
-COPIES_KEPT = 3  # a duplicate that this many complete crawls did not see again is deleted
-
 
 VISIT_FACT, BYTES_FACT = "visit", "bytes"
 
@@ -335,14 +333,9 @@ class HistoryWriter:
         return self._rows
 
     def publish(self) -> None:
-        """Delete old duplicates, and commit the history: its readers see the crawl."""
-        do = self._history.do
-        do("UPDATE crawls SET visits = ? WHERE number = ?", (self.last_visit, self._number))
-        do(
-            "DELETE FROM copies WHERE crawl <"
-            " (SELECT number FROM crawls WHERE is_complete ORDER BY number DESC LIMIT 1 OFFSET ?)",
-            (COPIES_KEPT - 1,),
-        )
+        """Commit the history: its readers see the crawl."""
+        statement = "UPDATE crawls SET visits = ? WHERE number = ?"
+        self._history.do(statement, (self.last_visit, self._number))
         self._history.commit()
 
     def sync(self) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from contextlib import suppress
-from html.parser import HTMLParser
 from typing import TYPE_CHECKING
 
 from contentspider.page.input.body import as_utf8, parse
@@ -21,30 +19,53 @@ MAIN_CLASS = "CEML__MAIN__CONTENT"
 STAMP = "data-contentspider-tag"
 HEAD = frozenset("html head meta title link base script style".split())
 NAME = re.compile(r"<[^\s/>]+")
+OPENING = re.compile(r"<(?:!--|[!?]|(?P<name>[a-zA-Z][^\s/>]*))")
+# Scripts and styles contain text only, up to their end tags.
+RAW_ENDINGS = {
+    name: re.compile(f"</{name}(?=[\\s/>])", re.IGNORECASE) for name in ("script", "style")
+}
 # Matches one attribute. A single pattern for a whole tag would never end on some tags.
 ATTRIBUTE = re.compile(
     r"""[\s/]*([^\s/>=][^\s/>=]*)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>"'][^\s>]*)))?"""
 )
 
 
-class _Tags(HTMLParser):
-    """Finds the start tags of a page: their offsets, and their texts."""
+def start_tags(text: str) -> list[tuple[int, str]]:
+    """Return the start tags of a page, each with its offset. Tags of the head are left out, since
+    they may declare the encoding.
 
-    def __init__(self, text: str) -> None:
-        super().__init__(convert_charrefs=False)
-        self.tags: list[tuple[int, str]] = []
-        self._line_offsets = [0, *(match.end() for match in re.finditer("\n", text))]
-        with suppress(AssertionError):  # `HTMLParser` raises it for some declarations
-            self.feed(text)
-            self.close()
+    It takes linear time. `html.parser` takes hours for some pages with many unfinished tags.
+    """
+    tags: list[tuple[int, str]] = []
+    position = 0
+    while opening := OPENING.search(text, position):
+        start = opening.start()
+        if name := opening["name"]:
+            position = _tag_end(text, opening.end())
+            if name.lower() not in HEAD and position:
+                tags.append((start, text[start:position]))
+        else:
+            position = _end(text, "-->" if opening[0] == "<!--" else ">", start + 2)
+        if position and name and (ending := RAW_ENDINGS.get(name.lower())):
+            match = ending.search(text, position)
+            position = match.start() if match else 0
+        if not position:  # the page ends within a tag, a comment or a script
+            break
+    return tags
 
-    def handle_starttag(self, tag: str, attrs: object) -> None:
-        """Store a start tag. Tags of the head are left out, since they may declare the encoding."""
-        if tag in HEAD:
-            return
-        line, column = self.getpos()
-        offset = self._line_offsets[line - 1] + column
-        self.tags.append((offset, self.get_starttag_text() or ""))
+
+def _end(text: str, ending: str, start: int) -> int:
+    """Return the offset behind the next *ending*; 0 if there is none."""
+    offset = text.find(ending, start)
+    return offset + len(ending) if offset >= 0 else 0
+
+
+def _tag_end(text: str, position: int) -> int:
+    """Return the offset behind a tag whose name ends at a *position*; 0 if the tag never ends."""
+    while position < len(text) and text[position] != ">":
+        attribute = ATTRIBUTE.match(text, position)
+        position = attribute.end() if attribute else position + 1
+    return position + 1 if position < len(text) else 0
 
 
 def add_main_class(body: bytes, page: PageBlocks, main: Bools) -> bytes:
@@ -54,7 +75,7 @@ def add_main_class(body: bytes, page: PageBlocks, main: Bools) -> bytes:
     UTF-8, as the parser read it.
     """
     for text, encoding in ((body.decode("latin-1"), "latin-1"), (as_utf8(body).decode(), "utf-8")):
-        tags = _Tags(text).tags
+        tags = start_tags(text)
         if not tags:
             continue
         stamped = _stamp_tags(text, tags)

@@ -56,7 +56,7 @@ class Pages:
 
     def __init__(self, session: Session, frame: Frame, is_strict: bool) -> None:
         self._session, self._frame, self._is_strict = session, frame, is_strict
-        # Only one request at a time changes labels and files.
+        # Only one request at a time changes labels and files, or reads them.
         self._change_lock = asyncio.Lock()
         self._template = Environment(
             loader=PackageLoader("contentspider.web", "templates"), autoescape=True
@@ -102,7 +102,9 @@ class Pages:
 
     async def state(self, request: Request) -> Response:
         """Return the state of a page as JSON; see `Session.state`."""
-        return self._state(self._page_number(request))
+        page = self._page_number(request)
+        async with self._change_lock:
+            return await run_in_threadpool(self._state, page)
 
     async def change(self, request: Request) -> Response:
         """Do an action on a page, and return the page's new state.
@@ -129,7 +131,7 @@ class Pages:
         elif action == "place" and blocks:
             return self._session.label_place(page, blocks[0], label)
         elif action == "undo":
-            self._session.undo()
+            return self._session.undo()
         elif action == "done":
             self._session.finish(page)
         else:

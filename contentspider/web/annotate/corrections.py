@@ -8,16 +8,19 @@ from typing import TYPE_CHECKING
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
-from contentspider.ground.atomic import replacing, writing
+from contentspider.ground.atomic import writing
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.page.input.overrides import OVERRIDES, Overrides
 from contentspider.page.input.page import Page
 from contentspider.page.words.names import step_tag
 from contentspider.site.judge.slots import step_names
+from contentspider.web.annotate.file_changes import read_bytes, replace_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
+
+    from contentspider.web.annotate.file_changes import FileChange
 
 KEEP, DROP = "keep", "drop"
 ESCAPED = re.compile(r"[^\w-]")
@@ -76,18 +79,17 @@ def _matched_blocks(body: bytes, overrides: Overrides) -> set[int] | None:
     return set(corrections.dropped) if corrections else None
 
 
-def add_selector(folder: Path, selector: str, action: str) -> tuple[str | None, str]:
+def add_selector(folder: Path, selector: str, action: str) -> FileChange:
     """Add a selector to an action ("keep" or "drop") in a model folder's ``overrides.toml``.
 
-    The selector is removed from the other action. Comments stay. Returns the text of the file
-    before (None if the file did not exist), and after.
+    The selector is removed from the other action. Comments stay.
     """
     path = folder / OVERRIDES
     with writing(path):
         folder.mkdir(parents=True, exist_ok=True)
-        before = path.read_text("utf-8") if path.is_file() else None
+    before = read_bytes(path)
     try:
-        record = tomlkit.parse(before or "")
+        record = tomlkit.parse(before or b"")
         for name in (KEEP, DROP):
             lines = record.get(name, [])
             if selector in lines and name != action:
@@ -95,28 +97,10 @@ def add_selector(folder: Path, selector: str, action: str) -> tuple[str | None, 
             elif selector not in lines and name == action:
                 lines.append(selector)
                 record[name] = lines
-    except (TOMLKitError, AttributeError, TypeError) as error:
+    except (TOMLKitError, UnicodeError, AttributeError, TypeError) as error:
         raise ContentSpiderError(
             f"{selector} cannot be added to {path}: correct the file first ({error})"
         ) from error
     text = tomlkit.dumps(record)
     Overrides.parse(text, str(path))
-    with replacing(path) as file:
-        file.write(text.encode())
-    return before, text
-
-
-def restore(folder: Path, before: str | None, text: str) -> None:
-    """Restore ``overrides.toml`` to the text *before*, unless it has changed since.
-
-    *text* is the text that `add_selector` wrote.
-    """
-    path = folder / OVERRIDES
-    with writing(path):
-        if not path.is_file() or path.read_text("utf-8") != text:
-            return
-        if before is None:
-            path.unlink(missing_ok=True)
-            return
-    with replacing(path) as file:
-        file.write(before.encode())
+    return replace_file(path, before, text)

@@ -78,11 +78,6 @@ class Labels:
         self._history = [*self._history[1 - MAX_UNDO :], previous]
         return {page for page, _, old_label in previous if old_label != label}
 
-    @property
-    def can_undo(self) -> bool:
-        """Return whether a change can be undone."""
-        return bool(self._history)
-
     def undo(self) -> set[int]:
         """Undo the last change, and return its pages."""
         if not self._history:

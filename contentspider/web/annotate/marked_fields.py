@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
-from contentspider.ground.atomic import replacing, writing
 from contentspider.ground.errors import FieldsError
 from contentspider.page.input.fields_file import (
     EXAMPLES,
@@ -23,12 +23,17 @@ from contentspider.site.fields.own_fields import OwnKnowledge, OwnReader
 from contentspider.site.fields.own_learning import learn_own_fields
 from contentspider.site.fields.own_places import value_at, value_key
 from contentspider.site.fields.places import path_ends
+from contentspider.web.annotate.file_changes import read_bytes, replace_file
+from contentspider.web.annotate.labels import MAX_UNDO
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from contentspider.page.input.page import Page
+    from contentspider.web.annotate.file_changes import FileChange
+
+Value = TypeVar("Value")
 
 
 class ShownValue(NamedTuple):
@@ -37,6 +42,17 @@ class ShownValue(NamedTuple):
     name: str
     value: str | float
     block: int
+
+
+class _Marking(NamedTuple):
+    """The state of the field *name* before a person marked a value of it, and the change of the
+    file; None for no field, no knowledge and no change.
+    """
+
+    name: str
+    field: OwnField | None
+    learned: OwnKnowledge | None
+    change: FileChange | None
 
 
 class MarkedFields:
@@ -62,6 +78,7 @@ class MarkedFields:
         fields = self._file.with_examples
         self._fields = {field.name: field for field in fields}
         self._learned = self._learn(fields)
+        self._markings: deque[_Marking] = deque(maxlen=MAX_UNDO)
 
     @property
     def names(self) -> dict[str, str]:
@@ -85,8 +102,9 @@ class MarkedFields:
             raise FieldsError(f"{name} is a field of the type {field.kind}: choose this type")
         before = tuple(example for example in field.examples if example.url != url)
         field = replace(field, examples=(*before, FieldExample(url, value)))
-        if len(field.examples) >= MIN_EXAMPLES:
-            self._write(field)
+        change = self._write(field) if len(field.examples) >= MIN_EXAMPLES else None
+        marking = _Marking(name, self._fields.get(name), self._learned.get(name), change)
+        self._markings.append(marking)
         self._fields[name] = field
         if len(field.examples) < MIN_EXAMPLES:
             return f"{name}: one example. Mark the value on another page, too, to write the field"
@@ -95,6 +113,20 @@ class MarkedFields:
         message = f"{name}: {len(field.examples)} examples in {self._path}"
         message += f"; {count} of {len(self._pages)} pages show a value"
         return "; ".join([message, *self._learned[name].doubts])
+
+    def undo(self) -> str:
+        """Take back the last example of `add`, also from the file, and return a message for the
+        person. If the file has changed since, the example stays.
+        """
+        if not self._markings:
+            return ""
+        marking = self._markings.pop()
+        name = marking.name
+        if marking.change and not marking.change.undo():
+            return f"{name}: {self._path} has changed since, and keeps the example: edit the file"
+        _put(self._fields, name, marking.field)
+        _put(self._learned, name, marking.learned)
+        return f"{name}: the last example is taken back"
 
     def _url_of(self, page: Page) -> str:
         """Return the address of a page on the web, as the file writes it if it has an example."""
@@ -106,12 +138,11 @@ class MarkedFields:
         pages = {self._url_of(page): page for page in self._pages}
         return learn_own_fields(fields, pages, self._pages, self._site, self._slot_of)
 
-    def _write(self, field: OwnField) -> None:
+    def _write(self, field: OwnField) -> FileChange:
         """Write the examples of a field to the file; all other lines of the file stay."""
+        before = read_bytes(self._path)
         try:
-            with writing(self._path):
-                text = self._path.read_text("utf-8-sig") if self._path.is_file() else ""
-            tables = tomlkit.parse(text)
+            tables = tomlkit.parse((before or b"").decode("utf-8-sig"))
             table: Any = tables.setdefault(field.name, tomlkit.table())
             if table and EXAMPLES not in table:
                 raise FieldsError(
@@ -123,8 +154,7 @@ class MarkedFields:
             raise FieldsError(f"{self._path}: correct the file first ({error})") from error
         text = tomlkit.dumps(tables)
         FieldsFile.parse(text, str(self._path))
-        with writing(self._path), replacing(self._path) as file:
-            file.write(text.encode())
+        return replace_file(self._path, before, text)
 
     def shown(self, page: Page) -> list[ShownValue]:
         """Return the values of the fields on a page, with the blocks that show them."""
@@ -151,6 +181,14 @@ class MarkedFields:
                         return number
             before = block.text
         return None
+
+
+def _put(values: dict[str, Value], name: str, value: Value | None) -> None:
+    """Set the value of a name, or without a value remove the name."""
+    if value is None:
+        values.pop(name, None)
+    else:
+        values[name] = value
 
 
 def _array(examples: Sequence[FieldExample]) -> Any:

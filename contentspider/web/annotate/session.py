@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+from collections import deque
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from contentspider.ground.errors import ContentSpiderError
@@ -15,15 +17,16 @@ from contentspider.web.annotate.corrections import (
     KEEP,
     add_selector,
     find_exact_selector,
-    restore,
 )
-from contentspider.web.annotate.labels import MAIN, UNSURE, Label, Labels
+from contentspider.web.annotate.labels import MAIN, MAX_UNDO, UNSURE, Label, Labels
 from contentspider.web.annotate.marked_fields import MarkedFields
 from contentspider.web.annotate.sources import HTML
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
+    from contentspider.web.annotate.file_changes import FileChange
     from contentspider.web.annotate.sources import SitePages
 
 logger = logging.getLogger(__name__)
@@ -72,9 +75,8 @@ class Session:
             fields_path, pages, site_pages.addresses, self.site, model.slot_of
         )
         self.done: set[int] = set()
-        # By number of a change: the text of overrides.toml before and after the change.
-        self._overrides_texts: dict[int, tuple[str | None, str]] = {}
-        self._change_count = 0
+        # The functions that undo the last changes. Each returns a message for the user, or "".
+        self._undo_functions: deque[Callable[[], str]] = deque(maxlen=MAX_UNDO)
         self._restore(files.read_blocks(self.folder / files.BLOCKS))
 
     def _restore(self, saved: dict[str, list[tuple[str, Label]]]) -> None:
@@ -145,12 +147,14 @@ class Session:
     def label(self, page: int, blocks: list[int], label: Label) -> None:
         """Label blocks of a page."""
         changed = self.labels.put([(page, number) for number in blocks], label)
-        self._change_count += 1
+        self._undo_functions.append(self._undo_label)
         self._save_again(changed)
 
     def mark_value(self, page: int, name: str, kind: str, value: str) -> str:
         """Add an example of an own field on a page, and return a message for the user."""
-        return self.fields.add(self.extractions[page].page, name, kind, value)
+        message = self.fields.add(self.extractions[page].page, name, kind, value)
+        self._undo_functions.append(self.fields.undo)
+        return message
 
     def label_place(self, page: int, number: int, label: Label) -> str:
         """Label all blocks of the site in the slot of a block, and return a message for the user.
@@ -162,7 +166,7 @@ class Session:
         slot = self._slots[page][number]
         blocks = self._blocks_by_slot[slot]
         changed = self.labels.put(blocks, label)
-        self._change_count += 1
+        self._undo_functions.append(self._undo_label)
         self._save_again(changed)
         by_page: dict[int, set[int]] = {}
         for other_page, block in blocks:
@@ -174,8 +178,8 @@ class Session:
         if not selector:
             return f"{message}; {NO_SELECTOR}"
         action = KEEP if label.name == MAIN else DROP
-        texts = add_selector(self._model_folder, selector, action)
-        self._overrides_texts[self._change_count] = texts
+        change = add_selector(self._model_folder, selector, action)
+        self._undo_functions[-1] = partial(self._undo_place, change)
         return f"{message}; {action} {selector}"
 
     def _selector_for(self, slot: str, page: int, by_page: dict[int, set[int]]) -> str:
@@ -190,15 +194,21 @@ class Session:
         bodies = [(self.body(number), by_page.get(number, set())) for number in checked_pages]
         return find_exact_selector(slot, bodies)
 
-    def undo(self) -> None:
-        """Undo the last change of labels, and its change of overrides.toml."""
-        if not self.labels.can_undo:
-            return
+    def undo(self) -> str:
+        """Undo the last change of labels or of own fields, and its change of overrides.toml or
+        fields.toml. Return a message for the user, or "".
+        """
+        return self._undo_functions.pop()() if self._undo_functions else ""
+
+    def _undo_label(self) -> str:
+        self._save_again(self.labels.undo())
+        return ""
+
+    def _undo_place(self, change: FileChange) -> str:
         changed = self.labels.undo()
-        if self._change_count in self._overrides_texts:
-            restore(self._model_folder, *self._overrides_texts.pop(self._change_count))
-        self._change_count -= 1
+        is_undone = change.undo()
         self._save_again(changed)
+        return "" if is_undone else f"{change.path} has changed since, and stays as it is"
 
     def finish(self, page: int) -> None:
         """Mark a page as done, and save it; raises `ContentSpiderError` if writing fails."""

@@ -191,7 +191,7 @@ def _read_warc(path: Path) -> Iterator[Fetched]:
 def _read_addresses(path: Path) -> list[str]:
     """Return the addresses in a file, one per line; lines with "#" are comments."""
     try:
-        lines = path.read_text("utf-8").split("\n")
+        lines = path.read_text("utf-8-sig").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise ContentSpiderError(f"{path} is not a list of addresses: {error}") from error
     return [line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")]
