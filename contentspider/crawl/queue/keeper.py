@@ -346,20 +346,27 @@ class LedgerKeeper(CrawlState):
         for change, number in counts.items():
             self.stats.set_value(f"contentspider/history/{change}", number)
         self._is_history_written = True
+        if not self.options.force:
+            ending = replace(ending, unseen=counts["kept"] + counts["doubted"])
+            self.stats.set_value("contentspider/ledger/unseen", ending.unseen)
         return ending
 
     def _publish(self, writer: JsonLinesWriter, ending: Ending) -> None:
-        """Replace the output file, unless the crawl ended early and the old file has more."""
+        """Replace the output file, unless the crawl misses too many pages of the old file."""
         if self.revisits and self.revisits.has_refilled:
             writer.rewrite(self.ledger.items.lines())
         if ending.may_replace(writer.path.exists()):
             writer.publish()
             return
+        if ending.word == FINISHED:
+            next_step = "contentspider replay writes them to a file of your choice"
+        else:
+            next_step = "a resumed crawl continues this file"
         logger.warning(
-            f"{writer.path} is left unchanged: the crawl ended early ({ending.word}), with"
-            f" {ending.items} items written, {ending.queued} addresses in the queue and"
-            f" {ending.unread} addresses that could not be read. The new items are in"
-            f" {writer.partial.name}; a resumed crawl continues this file"
+            f"{writer.path} is left unchanged: the crawl ended ({ending.word}) with {ending.items}"
+            f" items, {ending.queued} addresses in the queue, {ending.unread} addresses that could"
+            f" not be read, and {ending.unseen} known pages that it did not read. The new items are"
+            f" in {writer.partial.name}; {next_step}"
         )
 
     def _ending(self, reason: str) -> Ending:

@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING
 
 from contentspider.crawl.base.outcomes import NOT_THERE, OFFSITE, PERMANENT, status_reason
 from contentspider.site.models.record import is_site_item, page_id
-from contentspider.state.outcome import FINISHED, INCOMPLETE, RETRIED, Ending
+from contentspider.state.outcome import (
+    FINISHED,
+    INCOMPLETE,
+    MAX_GONE_SHARE,
+    RETRIED,
+    Ending,
+    is_large_loss,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -48,8 +55,6 @@ REPLACED = (
 )
 WITHDRAWN = ("noindex",)  # reasons that mean that the site wants the page to be removed
 MAX_HOPS = 10
-FEW = 5  # so many pages may be marked as gone in any crawl, even of a small site
-MAX_GONE_SHARE = 0.3  # if a larger share of the known pages seems to be gone, no page is marked
 MAX_ERROR_SHARE = 0.05  # largest share of unread pages in a complete crawl
 
 
@@ -182,15 +187,18 @@ class GonePages:
     ) -> dict[str, int]:
         """Write the pages that are gone or moved to the history, and return their numbers.
 
-        *moved_ids* are the known pages whose move a visit has shown already. *pause* is called
-        after each page.
+        *moved_ids* are the known pages whose move a visit has shown already. All further moves
+        merge pages: their target was known before, or another page has moved there. A site that
+        redirects every address to its front page would lose all pages in this way, so merged pages
+        count as losses. *pause* is called after each page.
         """
         counts = {"gone": 0, "moved": 0, "kept": 0, "doubted": 0}
-        for move in chain.from_iterable(self._moves.values()):
-            if move.known_page.id not in moved_ids:
-                takeover.move(move.known_page, move.id, move.url, move.reason)
-                moved_ids.add(move.known_page.id)
-                counts["moved"] += 1
+        moves = [
+            move
+            for move in chain.from_iterable(self._moves.values())
+            if move.known_page.id not in moved_ids
+        ]
+        moved_ids.update(move.known_page.id for move in moves)
         unread = [known_page for known_page in self._unseen if known_page.id not in moved_ids]
         gone = []
         for known_page in unread:
@@ -198,11 +206,17 @@ class GonePages:
                 gone.append((known_page, reason))
             await pause()
         counts["kept"] = len(unread) - len(gone)
-        if not self._options.force and len(gone) > max(FEW, MAX_GONE_SHARE * self._live):
+        merged = [move for move in moves if move.reason in MOVE_REASONS]
+        if not self._options.force and is_large_loss(len(gone) + len(merged), self._live):
+            gone += [(move.known_page, f"{move.reason} to {move.url}") for move in merged]
+            moves = [move for move in moves if move.reason not in MOVE_REASONS]
             self._log_doubt(*gone[0], len(gone))
             for known_page, reason in gone:
                 takeover.doubt(known_page, reason)
             counts["doubted"], gone = len(gone), []
+        for move in moves:
+            takeover.move(move.known_page, move.id, move.url, move.reason)
+        counts["moved"] = len(moves)
         for known_page, reason in gone:
             takeover.mark_gone(known_page, reason)
             counts["gone"] += 1
