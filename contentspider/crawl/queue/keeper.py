@@ -347,7 +347,7 @@ class LedgerKeeper(CrawlState):
             self.stats.set_value(f"contentspider/history/{change}", number)
         self._is_history_written = True
         if not self.options.force:
-            ending = replace(ending, unseen=counts["kept"] + counts["doubted"])
+            ending = replace(ending, unseen=counts.get("kept", 0) + counts.get("doubted", 0))
             self.stats.set_value("contentspider/ledger/unseen", ending.unseen)
         return ending
 
