@@ -358,16 +358,21 @@ class LedgerKeeper(CrawlState):
         if ending.may_replace(writer.path.exists()):
             writer.publish()
             return
-        if ending.word == FINISHED:
-            next_step = "contentspider replay writes them to a file of your choice"
-        else:
-            next_step = "a resumed crawl continues this file"
         logger.warning(
             f"{writer.path} is left unchanged: the crawl ended ({ending.word}) with {ending.items}"
             f" items, {ending.queued} addresses in the queue, {ending.unread} addresses that could"
-            f" not be read, and {ending.unseen} known pages that it did not read. The new items are"
-            f" in {writer.partial.name}; {next_step}"
+            f" not be read, and {ending.unseen} known pages that it did not read."
+            + self._next_step(writer, ending)
         )
+
+    def _next_step(self, writer: JsonLinesWriter, ending: Ending) -> str:
+        """Return a sentence about the items of a crawl whose output is not replaced."""
+        if not ending.items:
+            return ""
+        if ending.word != FINISHED:
+            return f" The new items are in {writer.partial.name}; a resumed crawl continues it"
+        replay = f"contentspider replay {self._path.stem} -o FILE"
+        return f" '{replay}' writes the new items to a file of your choice"
 
     def _ending(self, reason: str) -> Ending:
         """Return how the crawl ended, with the counts that its outcome depends on."""

@@ -22,7 +22,7 @@ from contentspider.state.outcome import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable, Collection, Sequence
     from typing import TypeAlias
 
     from contentspider.crawl.base.options import CrawlOptions
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     # Returns why an address does not belong to the crawl: see `SiteSpider.exclusion`.
     Exclusion: TypeAlias = Callable[[str, bool], str]
     Pause: TypeAlias = Callable[[], Awaitable[None]]
+    # A known page that is lost, and the reason.
+    Loss: TypeAlias = tuple[PageRecord, str]
 
 logger = logging.getLogger(__name__)
 
@@ -75,6 +77,16 @@ class Move:
     id: str
     url: str
     reason: str
+
+    @property
+    def is_redirect(self) -> bool:
+        """Whether the old address redirects. Otherwise both addresses have the same text."""
+        return self.reason in MOVE_REASONS
+
+    @property
+    def loss(self) -> Loss:
+        """The known page and the reason for its loss, if the move merges it into another page."""
+        return self.known_page, f"{self.reason} to {self.url}"
 
     def add_to(self, visit: Visit) -> Visit:
         """Return the visit of the new page, with the known page as the previous version."""
@@ -193,27 +205,16 @@ class GonePages:
         count as losses. *pause* is called after each page.
         """
         counts = {"gone": 0, "moved": 0, "kept": 0, "doubted": 0}
-        moves = [
-            move
-            for move in chain.from_iterable(self._moves.values())
-            if move.known_page.id not in moved_ids
-        ]
+        moves = self._further_moves(moved_ids)
         moved_ids.update(move.known_page.id for move in moves)
         unread = [known_page for known_page in self._unseen if known_page.id not in moved_ids]
-        gone = []
-        for known_page in unread:
-            if reason := self._gone_reason(known_page):
-                gone.append((known_page, reason))
-            await pause()
+        gone = await self._gone(unread, pause)
         counts["kept"] = len(unread) - len(gone)
-        merged = [move for move in moves if move.reason in MOVE_REASONS]
-        if not self._options.force and is_large_loss(len(gone) + len(merged), self._live):
-            gone += [(move.known_page, f"{move.reason} to {move.url}") for move in merged]
-            moves = [move for move in moves if move.reason not in MOVE_REASONS]
-            self._log_doubt(*gone[0], len(gone))
-            for known_page, reason in gone:
-                takeover.doubt(known_page, reason)
-            counts["doubted"], gone = len(gone), []
+        losses = gone + [move.loss for move in moves if move.is_redirect]
+        if not self._options.force and is_large_loss(len(losses), self._live):
+            self._hold_back(losses, takeover)
+            counts["doubted"] = len(losses)
+            gone, moves = [], [move for move in moves if not move.is_redirect]
         for move in moves:
             takeover.move(move.known_page, move.id, move.url, move.reason)
         counts["moved"] = len(moves)
@@ -225,12 +226,33 @@ class GonePages:
             await self._count_missing(takeover, unread, pause)
         return counts
 
+    def _further_moves(self, moved_ids: Collection[str]) -> list[Move]:
+        """Return the moves of all known pages but those with *moved_ids*."""
+        moves = chain.from_iterable(self._moves.values())
+        return [move for move in moves if move.known_page.id not in moved_ids]
+
+    async def _gone(self, unread: Sequence[PageRecord], pause: Pause) -> list[Loss]:
+        """Return the pages that are gone, of pages that the crawl has not read."""
+        gone = []
+        for known_page in unread:
+            if reason := self._gone_reason(known_page):
+                gone.append((known_page, reason))
+            await pause()
+        return gone
+
+    def _hold_back(self, losses: Sequence[Loss], takeover: HistoryWriter) -> None:
+        """Record that losses are doubted, and log an error."""
+        self._log_doubt(*losses[0], len(losses))
+        for known_page, reason in losses:
+            takeover.doubt(known_page, reason)
+
     def _log_doubt(self, example: PageRecord, reason: str, count: int) -> None:
+        crawl = self._history.path.stem if self._history.path else "CRAWL"
         logger.error(
             f"{count} of the {self._live} known pages would be gone (a larger share than"
             f" {MAX_GONE_SHARE:g}), for example {example.url} ({reason}): none is marked as gone."
-            " If the site has removed them, run 'contentspider changes --accept-gone', or crawl"
-            " with --force"
+            f" If the site has removed them, run 'contentspider changes {crawl}"
+            " --accept-gone', or crawl with --force"
         )
 
     async def _count_missing(
