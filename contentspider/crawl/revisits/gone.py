@@ -48,6 +48,7 @@ RETRIED_REASONS = tuple(status_reason(status) for status in RETRIED)
 REPLACED = (
     "soft_404",
     "login",
+    "blank",
     "duplicate",
     "not_html",
     "pdf",

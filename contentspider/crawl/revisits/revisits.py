@@ -30,7 +30,14 @@ from contentspider.recrawl.changes import (
 )
 from contentspider.recrawl.difference import layout_hash, text_hash
 from contentspider.recrawl.judge import Facts, judge
-from contentspider.recrawl.soft_404 import is_error_page, is_gone, is_like, is_login, texts_of
+from contentspider.recrawl.soft_404 import (
+    is_blank,
+    is_error_page,
+    is_gone,
+    is_like,
+    is_login,
+    texts_of,
+)
 from contentspider.site.models.record import UNFILTERED, is_site_item, page_id
 from contentspider.state.crawls.ledgers import open_history
 from contentspider.state.ledger.threads import run_in_thread
@@ -280,7 +287,8 @@ class Revisits:
         self, page: Page, url: str, has_password: bool, content_of: Callable[[], str]
     ) -> str:
         """Return the kind of page that replaces the page at an address: ``soft_404``, ``login``,
-        `UNSURE` if the folder's error page is not known, or "" if the server sent the page.
+        ``blank``, `UNSURE` if the folder's error page is not known, or "" if the server sent the
+        page.
         """
         folder = join(url, ".")
         folders = (folder, join(url, "/"))
@@ -290,6 +298,8 @@ class Revisits:
             return "soft_404" if any(is_like(page, error) for error in errors) else ""
         if not self._has_lost_text(known_page, page):
             return ""
+        if is_blank(page):
+            return "blank"
         content = content_of()
         if has_password and is_login(content):
             return "login"
