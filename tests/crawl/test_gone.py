@@ -160,6 +160,34 @@ def test_redirect_of_many_pages_to_one_known_page_is_doubted(
         assert reasons == {f"HTTP 301 to {address('/1')}"}
 
 
+@pytest.mark.parametrize(("relaunched", "gone"), [(20, 20), (15, 20), (13, 13)])
+def test_pages_whose_text_is_at_a_new_address_are_not_doubted(
+    relaunched: int, gone: int, crawls: Crawls
+) -> None:
+    crawl = crawls.begin()
+    for number in range(1, 21):
+        crawl.address(f"/{number}", "failed", "HTTP 404")
+    for number in range(1, relaunched + 1):
+        crawl.see(f"/story/{number}", article(number))
+    counts = crawl.end()
+    assert (counts["gone"], counts["doubted"]) == (gone, 20 - gone)
+    assert counts["new"] == relaunched
+
+
+def test_new_page_replaces_one_of_the_pages_with_its_text(tmp_path: Path) -> None:
+    crawls = Crawls(tmp_path / "same.sqlite", count=0)
+    crawl = crawls.begin()
+    for number in range(1, 21):
+        crawl.see(f"/{number}", article(1))
+    crawl.end()
+    crawl = crawls.begin()
+    for number in range(1, 21):
+        crawl.address(f"/{number}", "failed", "HTTP 404")
+    crawl.see("/story", article(1))
+    assert crawl.end()["doubted"] == 19
+    crawls.close()
+
+
 def test_redirect_of_all_pages_to_a_new_page_moves_one_of_them(crawls: Crawls) -> None:
     crawl = crawls.begin()
     for number in range(1, 21):

@@ -212,10 +212,14 @@ class GonePages:
         gone = await self._gone(unread, pause)
         counts["kept"] = len(unread) - len(gone)
         losses = gone + [move.loss for move in moves if move.is_redirect]
-        if not self._options.force and is_large_loss(len(losses), self._live):
+        if self._is_doubtful(losses):
+            losses = await self._without_new_address(losses, takeover, pause)
+        if self._is_doubtful(losses):
             self._hold_back(losses, takeover)
             counts["doubted"] = len(losses)
-            gone, moves = [], [move for move in moves if not move.is_redirect]
+            doubted_ids = {known_page.id for known_page, _ in losses}
+            gone = [loss for loss in gone if loss[0].id not in doubted_ids]
+            moves = [move for move in moves if move.known_page.id not in doubted_ids]
         for move in moves:
             takeover.move(move.known_page, move.id, move.url, move.reason)
         counts["moved"] = len(moves)
@@ -240,6 +244,25 @@ class GonePages:
                 gone.append((known_page, reason))
             await pause()
         return gone
+
+    def _is_doubtful(self, losses: Sequence[Loss]) -> bool:
+        return not self._options.force and is_large_loss(len(losses), self._live)
+
+    async def _without_new_address(
+        self, losses: Sequence[Loss], takeover: HistoryWriter, pause: Pause
+    ) -> list[Loss]:
+        """Return the losses but those of pages whose text is at a new address, as after a relaunch
+        of the site. A new page replaces one page only.
+        """
+        addresses = {""}
+        remaining = []
+        for known_page, reason in losses:
+            address = takeover.new_address(known_page)
+            if address in addresses:
+                remaining.append((known_page, reason))
+            addresses.add(address)
+            await pause()
+        return remaining
 
     def _hold_back(self, losses: Sequence[Loss], takeover: HistoryWriter) -> None:
         """Record that losses are doubted, and log an error."""
