@@ -20,7 +20,7 @@ FEW = 5  # so many known pages may be lost in any crawl, even of a small site
 MAX_GONE_SHARE = 0.3  # the loss of a larger share of the known pages is doubted
 MAX_LOST_SHARE = 0.1  # an output is replaced if at most this share is lost: some sites always fail
 STATS_PREFIX = "contentspider/ledger/"
-COUNTS = ("items", "queued", "unread", "held", "unchanged", "unseen")
+COUNTS = ("items", "queued", "unread", "held", "unchanged", "unseen", "never_read")
 
 
 def is_large_loss(count: int, total: int) -> bool:
@@ -98,7 +98,8 @@ LOGINS_STAT = "contentspider/login/"
 class Ending:
     """Scrapy's *reason* for a crawl's end, with the numbers of items and unfinished addresses.
 
-    *unseen*: known pages that the crawl did not read, and that stay in the history.
+    *unseen*: known pages that the crawl did not read, and that stay in the history. *never_read*:
+    unread addresses that no earlier crawl has read either, so that its output does not have them.
     """
 
     reason: str
@@ -108,6 +109,7 @@ class Ending:
     held: int = 0
     unchanged: int = 0
     unseen: int = 0
+    never_read: int = 0
 
     @classmethod
     def from_stats(cls, stats: Mapping[str, Any]) -> Ending:
@@ -150,7 +152,7 @@ class Ending:
             return True
         if self.misses_known_pages:
             return False
-        lost = self.queued + self.unread + self.held
+        lost = self.queued + self.unread - self.never_read + self.held
         return self.reason in (FINISHED, OUTAGE) and lost <= MAX_LOST_SHARE * read
 
 

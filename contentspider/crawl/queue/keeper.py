@@ -385,7 +385,15 @@ class LedgerKeeper(CrawlState):
             unread=frontier.unread,
             held=sum(items.held_counts().values()),
             unchanged=items.count(UNCHANGED),
+            never_read=self._never_read(),
         )
+
+    def _never_read(self) -> int:
+        """Return how many unread addresses no earlier crawl has read; 0 in the first crawl."""
+        if self.revisits is None or self.revisits.is_first:
+            return 0
+        addresses = self.ledger.frontier.unread_addresses()
+        return sum(not self.revisits.is_known(address) for address in addresses)
 
     def tick(self) -> None:
         """Commit, and sync output and ledger to the disk in a thread."""
