@@ -282,7 +282,7 @@ def _export(ledger: Path, outputs: list[Output], ending: Ending) -> int:
     replaceable = [output for output in outputs if ending.may_replace(output.path.exists())]
     failed = sum(not _is_written(ledger, output) for output in replaceable)
     if not replaceable and any(output.path.exists() for output in outputs):
-        why = "the crawl did not reach its end" if ending.items else "there are no items"
+        why = "the crawl misses too many pages" if ending.items else "there are no items"
         say(f"{why}: the existing outputs were not changed")
     return failed
 

@@ -12,6 +12,7 @@ from contentspider.state.outcome import (
     F1_STAT,
     LIMITS,
     PAGES_STAT,
+    Ending,
     Outcome,
     Remaining,
     by_kind,
@@ -123,7 +124,7 @@ def _counts(stats: Mapping[str, Any], items: int, outputs: Sequence[str], models
         *_directives(count("pages/directives")),
         *_documents(stats),
         *_skipped(skipped_kinds(stats)),
-        f"items:  {', '.join(outputs)}",
+        _outputs(stats, outputs),
         _models(stats, models),
         *_quality(stats),
         *_capped(stats),
@@ -157,6 +158,14 @@ def _documents(stats: Mapping[str, Any]) -> list[str]:
     ]
     parts = [f"{count:,} {what}" for count, what in counts if count]
     return [f"documents: {', '.join(parts)}"] if parts else []
+
+
+def _outputs(stats: Mapping[str, Any], outputs: Sequence[str]) -> str:
+    """Return the line with the crawl's outputs, and whether they replace those of an earlier one."""
+    line = f"items:  {', '.join(outputs)}"
+    if Ending.from_stats(stats).misses_known_pages:
+        line += " (files that existed before are unchanged)"
+    return line
 
 
 def _skipped(kinds: str) -> list[str]:

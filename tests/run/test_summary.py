@@ -24,6 +24,17 @@ def test_summary_counts_skipped_pages_and_unread_known_pages() -> None:
     assert not any("known pages" in line for line in lines)
 
 
+def test_summary_says_that_outputs_of_an_earlier_crawl_stay() -> None:
+    for unseen, is_unchanged in ((5, False), (6, True)):
+        counts = {"contentspider__ledger__unseen": unseen, "contentspider__ledger__items": 3}
+        (line,) = (
+            line
+            for line in lines_of(Outcome.INCOMPLETE, item_scraped_count=3, **counts)
+            if line.startswith("items:")
+        )
+        assert ("unchanged" in line) == is_unchanged
+
+
 def test_summary_of_a_crawl_without_items_says_why_pages_were_skipped() -> None:
     (line,) = lines_of(Outcome.NOTHING_READ)
     assert "1,000 soft 404, 2 login" in line
