@@ -161,7 +161,7 @@ def _documents(stats: Mapping[str, Any]) -> list[str]:
 
 
 def _outputs(stats: Mapping[str, Any], outputs: Sequence[str]) -> str:
-    """Return the line with the crawl's outputs, and whether they replace those of an earlier one."""
+    """Return the line with the crawl's outputs, and whether they replace existing files."""
     line = f"items:  {', '.join(outputs)}"
     if Ending.from_stats(stats).misses_known_pages:
         line += " (files that existed before are unchanged)"
