@@ -1,5 +1,5 @@
-"""Detects what a server sends instead of a page, with a success status: an error page (soft 404), a
-login form, or a blank page.
+"""Detects answers that replace a page, with a success status: error pages (soft 404), login forms
+and blank pages.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def is_error_page(page: Page, content: str, error: AbstractSet[str]) -> bool:
 
 
 def is_blank(page: Page) -> bool:
-    """Tell whether a page has no text. Text that the owner excludes from indexes counts."""
+    """Tell whether a page lacks any text. Text that the owner excludes from indexes counts."""
     return not (page.content.blocks or page.content.has_left_out or page.is_document)
 
 

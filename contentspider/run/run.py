@@ -75,6 +75,20 @@ EXTENSION_SWITCHES = {
 }
 
 
+class StartError(ContentSpiderError):
+    """Raised if a crawl cannot begin because of the *cause*, an error of Scrapy, of a component of
+    the project, or of the log.
+    """
+
+    code = "start"
+
+    def __init__(self, cause: BaseException) -> None:
+        super().__init__(
+            f"the crawl could not begin: {type(cause).__name__}: {cause}; check the settings (-s,"
+            " and those of the project). --log-level DEBUG shows where it failed"
+        )
+
+
 def crawl_settings(options: argparse.Namespace) -> Settings:
     """Return the settings of a crawl: the project's, then the options, then ``-s``.
 
@@ -216,7 +230,7 @@ def _run(settings: Settings, addresses: list[str], options: argparse.Namespace) 
         _show_progress(settings)
         crawler = process.create_crawler(SiteSpider)
     except ValueError as error:  # of the settings of the log
-        raise _start_error(error) from error
+        raise StartError(error) from error
     # Not before the spider opens, because a crawler replaces the handler of the log.
     crawler.signals.connect(_prepare_process, signal=signals.spider_opened)
     write = StdoutLines(crawler).write  # the variable keeps it alive: signals hold weak references
@@ -232,17 +246,8 @@ def _run(settings: Settings, addresses: list[str], options: argparse.Namespace) 
     process.start()
     if crawling.done() and not crawling.cancelled() and (failure := crawling.exception()):
         logger.debug("the crawl failed", exc_info=failure)
-        raise _start_error(failure) from failure
+        raise StartError(failure) from failure
     return crawler
-
-
-def _start_error(error: BaseException) -> ContentSpiderError:
-    """Return the error of a crawl that a component or the log could not begin."""
-    return ContentSpiderError(
-        f"the crawl could not begin: {type(error).__name__}: {error}; check the settings (-s, and"
-        " those of the project). --log-level DEBUG shows where it failed",
-        code="start",
-    )
 
 
 class StdoutLines:

@@ -232,7 +232,7 @@ class GonePages:
         return counts
 
     def _further_moves(self, moved_ids: Collection[str]) -> list[Move]:
-        """Return the moves of all known pages but those with *moved_ids*."""
+        """Return the moves of the known pages, without the pages with *moved_ids*."""
         moves = chain.from_iterable(self._moves.values())
         return [move for move in moves if move.known_page.id not in moved_ids]
 
@@ -251,7 +251,7 @@ class GonePages:
     async def _without_new_address(
         self, losses: Sequence[Loss], takeover: HistoryWriter, pause: Pause
     ) -> list[Loss]:
-        """Return the losses but those of pages whose text is at a new address, as after a relaunch
+        """Return the losses without the pages whose text is at a new address, as after a relaunch
         of the site. A new page replaces one page only.
         """
         addresses = {""}

@@ -167,7 +167,7 @@ def _sitemap_entries(body: bytes, response: Response) -> tuple[bool, Iterator[tu
         return False, ((line, "") for line in listed_addresses(decode(body, content_type)))
     try:
         sitemap = Sitemap(mend_ampersands(body))
-    except StopIteration:  # lxml found no element; this error has no text
+    except StopIteration:  # lxml finds no element, and the error is empty
         raise ValueError("it is not XML") from None
     if sitemap.type not in ("urlset", "sitemapindex"):
         return False, iter(())
