@@ -139,21 +139,25 @@ class Ending:
     @property
     def misses_known_pages(self) -> bool:
         """Tell whether too many known pages are unseen: an output would lose them."""
-        return is_large_loss(self.unseen, self.unseen + self.items + self.unchanged)
+        return is_large_loss(self.unseen, self.unseen + self.read)
+
+    @property
+    def read(self) -> int:
+        """The number of pages that gave an item, or that have not changed."""
+        return self.items + self.unchanged
 
     def may_replace(self, is_there: bool) -> bool:
         """Tell whether the items may be written to an output. *is_there* tells that an output
         exists, and would be replaced.
         """
-        read = self.items + self.unchanged
-        if not read:
+        if not self.read:
             return False
         if not is_there or self.reason in (SHUTDOWN, MAX_PAGES) or self._is_limited:
             return True
         if self.misses_known_pages:
             return False
         lost = self.queued + self.unread - self.never_read + self.held
-        return self.reason in (FINISHED, OUTAGE) and lost <= MAX_LOST_SHARE * read
+        return self.reason in (FINISHED, OUTAGE) and lost <= MAX_LOST_SHARE * self.read
 
 
 def by_kind(stats: Mapping[str, Any], prefix: str, without: Collection[str] = ()) -> str:
@@ -294,10 +298,10 @@ def _lost(stats: Mapping[str, Any], remaining: Remaining) -> list[str]:
     unread = stats.get("contentspider/ledger/unread", failed)
     reason = stats.get("finish_reason")
     ending = Ending.from_stats(stats)
-    kept = ending.unseen - stats.get("contentspider/history/doubted", 0)
+    kept = stats.get("contentspider/history/kept", 0)
     losses = [
         (unread, "pages could not be read for reasons that may pass"),
-        (kept if ending.misses_known_pages else 0, UNSEEN),
+        (kept if ending.unseen and is_large_loss(kept, kept + ending.read) else 0, UNSEEN),
         *((stats.get(name, 0), what) for name, what in LOSSES.items()),
         (remaining.queued if reason not in LIMITS else 0, "addresses are in the queue"),
         (remaining.held, "items are held"),

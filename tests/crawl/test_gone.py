@@ -301,7 +301,7 @@ def test_exclusion_of_many_pages_needs_confirmation(crawls: Crawls) -> None:
     crawl = seen_but(crawls.begin(), *numbers)
     counts = asyncio.run(crawl.revisits.end(Ending("finished", 11), excluded(*numbers)))
     crawl.close()
-    assert (counts["gone"], counts["doubted"]) == (0, 9)
+    assert (counts["gone"], counts["doubted"], counts["excluded"]) == (0, 9, 9)
     assert accept_gone(crawls) == 9
     assert found(crawls)[0] == ("/1", "gone", "excluded by /x*")
 

@@ -6,6 +6,7 @@ An index deletes the pages that are gone. Therefore pages in doubt do not count 
 from __future__ import annotations
 
 import logging
+import re
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -58,6 +59,7 @@ REPLACED = (
 )
 WITHDRAWN = ("noindex",)  # reasons that mean that the site wants the page to be removed
 MAX_HOPS = 10
+FRONT_PAGE = re.compile(r"(https?://[^/?#]+)/")
 MAX_ERROR_SHARE = 0.05  # largest share of unread pages in a complete crawl
 
 
@@ -181,8 +183,17 @@ class GonePages:
                 return address, reason
             if address.reason not in MOVE_REASONS or not address.target:
                 return None, ""
-            address = self._ledger.frontier.find(address.target)
+            address = self._target(address.target)
         return None, ""
+
+    def _target(self, url: str) -> Address | None:
+        """Return the address in the ledger that a redirect leads to. The address of a front page
+        may be there without its slash, as the user wrote it.
+        """
+        address = self._ledger.frontier.find(url)
+        if address is None and (front := FRONT_PAGE.fullmatch(url)):
+            address = self._ledger.frontier.find(front[1])
+        return address
 
     def moves(self) -> list[tuple[str, str]]:
         """Return the id of each known page that has moved, with the id of its new page."""
@@ -217,6 +228,7 @@ class GonePages:
         if self._is_doubtful(losses):
             self._hold_back(losses, takeover)
             counts["doubted"] = len(losses)
+            counts["excluded"] = self._excluded_count(losses)
             doubted_ids = {known_page.id for known_page, _ in losses}
             gone = [loss for loss in gone if loss[0].id not in doubted_ids]
             moves = [move for move in moves if move.known_page.id not in doubted_ids]
@@ -244,6 +256,10 @@ class GonePages:
                 gone.append((known_page, reason))
             await pause()
         return gone
+
+    def _excluded_count(self, losses: Sequence[Loss]) -> int:
+        """Return how many lost pages the user has excluded."""
+        return sum(bool(self._exclusion_of(page.url, self._is_over)) for page, _ in losses)
 
     def _is_doubtful(self, losses: Sequence[Loss]) -> bool:
         return not self._options.force and is_large_loss(len(losses), self._live)
