@@ -215,6 +215,8 @@ def changes(options: argparse.Namespace) -> None:
     found new, changed, moved or gone, or an unchanged page of the last crawl.
     """
     if not options.crawl:
+        if options.accept_gone:
+            raise UsageError("--accept-gone needs the crawl: contentspider changes CRAWL")
         print_crawls("changes", options.state_dir)
         return
     from contentspider.state.crawls.export import find_history

@@ -16,7 +16,7 @@ from contentspider.state.files.formats import PAGE_KINDS, STDOUT, STDOUT_WRITERS
 from contentspider.state.stores.remote import is_url
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from contentspider.ground.fetch import Fetched
     from contentspider.site.models.record import OptionalFields
@@ -83,12 +83,17 @@ def extract(options: argparse.Namespace) -> None:
             if written:
                 output.write(records)
     if not written:
-        raise ContentSpiderError(
-            "no HTML files (*.html, *.htm, *.xhtml) and no documents with text under"
-            f" {', '.join(map(printable, options.source))}"
-        )
+        raise ContentSpiderError(_nothing_extracted(options.source))
     if options.output != STDOUT or written > 1:
         say(f"{written} pages" + ("" if options.output == STDOUT else f" -> {options.output}"))
+
+
+def _nothing_extracted(sources: Sequence[str]) -> str:
+    """Return why no item came out of the *sources*."""
+    names = ", ".join(map(printable, sources))
+    if all(Path(source).is_file() for source in sources):
+        return f"no text was found in {names}: it has no text, or is not HTML"
+    return f"no HTML files (*.html, *.htm, *.xhtml) and no documents with text under {names}"
 
 
 def _items(

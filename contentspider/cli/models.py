@@ -88,7 +88,7 @@ def list_models(store: ModelStore, options: argparse.Namespace) -> list[str]:
     from contentspider.site.models.folder import read_manifest
 
     if not options.site:
-        return store.sites()
+        return _sites(store, options)
     generations = store.generations(options.site)
     if not generations.numbers():
         read_model(store, options.site)
@@ -295,13 +295,19 @@ def import_model(store: ModelStore, options: argparse.Namespace) -> list[str]:
 def _list_sites(options: argparse.Namespace) -> None:
     from contentspider.state.stores.shared_models import open_models
 
-    sites = open_models(options.models, options.state_dir).sites()
+    sites = _sites(open_models(options.models, options.state_dir), options)
     for site in sites:
         print(printable(site))
     if sites:
         say(f"these sites have a model; see one: contentspider models show {sites[0]}")
-    else:
+
+
+def _sites(store: ModelStore, options: argparse.Namespace) -> list[str]:
+    """Return the sites that have a model, and say so if there are none."""
+    sites = store.sites()
+    if not sites:
         say(f"no site has a model in {options.models} yet: a crawl learns one")
+    return sites
 
 
 models = group(

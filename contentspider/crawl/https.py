@@ -26,8 +26,33 @@ logger = logging.getLogger(__name__)
 SCHEME = "https"
 HANDLER = "contentspider.crawl.https.VerifyingHandler"
 SCRAPY_HANDLER = "scrapy.core.downloader.handlers.http11.HTTP11DownloadHandler"
+TLS_LOGGER = "scrapy.core.downloader.tls"
+MAX_WARNINGS = 1_000
 # Parts of the messages of OpenSSL and of service_identity, which compares the host names.
 INVALID = ("certificate verify failed", "VerificationError", "CertificateError")
+
+
+class RepeatedWarnings(logging.Filter):
+    """Passes each message of a logger once. Scrapy warns of an invalid certificate for each
+    connection, so that a site with an expired one would fill the log.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._messages: set[str] = set()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Tell whether a message is new. After `MAX_WARNINGS` different ones, all pass."""
+        message = record.getMessage()
+        if message in self._messages:
+            return False
+        if len(self._messages) < MAX_WARNINGS:
+            self._messages.add(message)
+        return True
+
+
+# One filter for the process: `Logger.addFilter` ignores a filter that the logger has already.
+TLS_WARNINGS = RepeatedWarnings()
 
 
 class CertificateError(ContentSpiderError):
@@ -63,6 +88,7 @@ class VerifyingHandler(HTTP11DownloadHandler):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
+        logging.getLogger(TLS_LOGGER).addFilter(TLS_WARNINGS)
         options = CrawlOptions.from_settings(crawler.settings)
         self._when, self._logins = options.verify_tls, options.logins
         self._verified = HTTP11DownloadHandler(crawler)

@@ -8,6 +8,7 @@ import re
 from contentspider.ground.errors import ContentSpiderError
 
 REGEX_MARK = "re:"
+SCHEMES = ("http://", "https://")
 
 
 def compile_pattern(text: str) -> re.Pattern[str]:
@@ -32,3 +33,18 @@ def compile_pattern(text: str) -> re.Pattern[str]:
             f"the pattern {text!r} is not a valid regular expression ({error}); correct it, or"
             f" leave out {REGEX_MARK!r} to use * for any characters"
         ) from error
+
+
+def compile_address_pattern(text: str) -> re.Pattern[str]:
+    """Return the regular expression of a pattern for web addresses. Raises `ContentSpiderError` if
+    the pattern cannot match any, such as ``news/*``.
+    """
+    pattern = compile_pattern(text)
+    start = text.partition("*")[0]
+    is_possible = any(start.startswith(scheme) or scheme.startswith(start) for scheme in SCHEMES)
+    if not is_possible and not text.startswith(("/", REGEX_MARK)):
+        raise ContentSpiderError(
+            f"the pattern {text!r} matches no address: a pattern matches a whole address, or begins"
+            f" with '/' and matches a whole path; give one like '/{text.lstrip('/')}' or '*{text}'"
+        )
+    return pattern

@@ -10,7 +10,7 @@ from urllib.parse import unquote
 
 from contentspider.ground.addresses import clean_address, split_address
 from contentspider.ground.errors import ContentSpiderError
-from contentspider.ground.patterns import compile_pattern
+from contentspider.ground.patterns import compile_address_pattern
 from contentspider.ground.sites import SiteKeys
 
 SCOPES = ("domain", "subdomains", "host", "path")
@@ -41,8 +41,8 @@ class Scope:
             raise ContentSpiderError(f"the scope {scope!r} is unknown; use one of {scopes}")
         self.scope = scope
         self._keys = keys
-        self._include = [compile_pattern(pattern) for pattern in include]
-        self._exclude = {pattern: compile_pattern(pattern) for pattern in exclude}
+        self._include = [compile_address_pattern(pattern) for pattern in include]
+        self._exclude = {pattern: compile_address_pattern(pattern) for pattern in exclude}
         self._sites: set[str] = set()
         self._paths: dict[str, set[str]] = {}
         self._known_host = lru_cache(maxsize=10_000)(site_host)

@@ -1,7 +1,10 @@
-"""Detects error pages with a success status (soft 404), and login forms instead of pages."""
+"""Detects answers that replace a page, with a success status: error pages (soft 404), login forms
+and blank pages.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING
@@ -13,6 +16,8 @@ if TYPE_CHECKING:
 MIN_ERROR_SHARE = 0.6  # this share of the kept text must be on the site's error page
 MAX_REMAINING_SHARE = 0.2  # at most this share of the previous content is still on the page
 MAX_LOGIN_CHARS = 500  # the longest text of a login form, in characters
+# Error pages have the time, or the number of the request, which differ from answer to answer.
+WITH_DIGIT = re.compile(r"\S*\d\S*")
 
 
 def texts_of(page: Page) -> frozenset[str]:
@@ -33,11 +38,18 @@ def is_gone(page: Page, before: str) -> bool:
 
 
 def is_error_page(page: Page, content: str, error: AbstractSet[str]) -> bool:
-    """Tell whether most of a page's *content* is on the site's *error* page (a set of texts)."""
-    lines = _lines(content.splitlines(), page.url)
+    """Tell whether most of a page's *content* is on the site's *error* page (a set of texts). Words
+    with digits are not compared.
+    """
+    lines = _without_digits(_lines(content.splitlines(), page.url))
     if not lines:
         return is_like(page, error)
-    return _size(lines & error) >= MIN_ERROR_SHARE * _size(lines)
+    return _size(lines & _without_digits(error)) >= MIN_ERROR_SHARE * _size(lines)
+
+
+def is_blank(page: Page) -> bool:
+    """Tell whether a page lacks any text. Text that the owner excludes from indexes counts."""
+    return not (page.content.blocks or page.content.has_left_out or page.is_document)
 
 
 def is_like(page: Page, error: AbstractSet[str]) -> bool:
@@ -49,6 +61,11 @@ def is_like(page: Page, error: AbstractSet[str]) -> bool:
 def is_login(content: str) -> bool:
     """Tell whether the *content* of a page with a password field is only a login form."""
     return len(content) <= MAX_LOGIN_CHARS
+
+
+def _without_digits(texts: Iterable[str]) -> frozenset[str]:
+    """Return the texts without words that have a digit; texts of nothing else are left out."""
+    return frozenset(WITH_DIGIT.sub("", text).strip() for text in texts) - {""}
 
 
 def _size(texts: AbstractSet[str]) -> int:

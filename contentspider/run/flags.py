@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from contentspider.crawl.base.option import Option, assignment
 from contentspider.crawl.base.options import FILES, MOST_USED, PAGES, REQUESTS, RUNS, SETTINGS
-from contentspider.ground.patterns import compile_pattern
+from contentspider.ground.patterns import compile_address_pattern
 from contentspider.ground.scope import SCOPES
 from contentspider.state.files.formats import PAGE_KINDS
 
 
 def _pattern(text: str) -> str:
-    compile_pattern(text)
+    compile_address_pattern(text)
     return text
 
 

@@ -22,7 +22,7 @@ from scrapy.crawler import AsyncCrawlerProcess
 from scrapy.settings import Settings
 from scrapy.utils.log import get_scrapy_root_handler
 
-from contentspider.crawl.checks import checked_options
+from contentspider.crawl.checks import checked_options, set_checked
 from contentspider.crawl.learning.models import check_overrides
 from contentspider.crawl.spider.spider import SiteSpider
 from contentspider.ground.addresses import is_web_address
@@ -75,6 +75,20 @@ EXTENSION_SWITCHES = {
 }
 
 
+class StartError(ContentSpiderError):
+    """Raised if a crawl cannot begin because of the *cause*, an error of Scrapy, of a component of
+    the project, or of the log.
+    """
+
+    code = "start"
+
+    def __init__(self, cause: BaseException) -> None:
+        super().__init__(
+            f"the crawl could not begin: {type(cause).__name__}: {cause}; check the settings (-s,"
+            " and those of the project). --log-level DEBUG shows where it failed"
+        )
+
+
 def crawl_settings(options: argparse.Namespace) -> Settings:
     """Return the settings of a crawl: the project's, then the options, then ``-s``.
 
@@ -99,7 +113,8 @@ def crawl_settings(options: argparse.Namespace) -> Settings:
         overriding["CONCURRENT_REQUESTS"] = max(options.concurrency, 16)
         overriding["AUTOTHROTTLE_TARGET_CONCURRENCY"] = options.concurrency
     settings.setdict(overriding, priority="cmdline")
-    settings.setdict(dict(options.set), priority="cmdline")
+    for name, value in dict(options.set).items():
+        set_checked(settings, name, value)
     for extension, switch in EXTENSION_SWITCHES.items():
         if not settings.getbool(switch):
             settings["EXTENSIONS_BASE"].pop(extension, None)
@@ -210,22 +225,28 @@ def _write_stats(path: Path, outcome: Outcome, reasons: list[str], stats: dict[s
 def _run(settings: Settings, addresses: list[str], options: argparse.Namespace) -> Crawler:
     """Run the crawl, and return the crawler when the crawl has ended."""
     gc.set_threshold(*GC_THRESHOLDS)
-    process = AsyncCrawlerProcess(settings)
-    _show_progress(settings)
-    crawler = process.create_crawler(SiteSpider)
+    try:
+        process = AsyncCrawlerProcess(settings)
+        _show_progress(settings)
+        crawler = process.create_crawler(SiteSpider)
+    except ValueError as error:  # of the settings of the log
+        raise StartError(error) from error
     # Not before the spider opens, because a crawler replaces the handler of the log.
     crawler.signals.connect(_prepare_process, signal=signals.spider_opened)
     write = StdoutLines(crawler).write  # the variable keeps it alive: signals hold weak references
     if STDOUT in options.output:
         crawler.signals.connect(write, signal=signals.item_scraped)
     arguments = {flag.name: getattr(options, flag.key) for flag in FLAGS if flag.in_spider}
-    process.crawl(crawler, url=" ".join(addresses), **arguments)
+    crawling = process.crawl(crawler, url=" ".join(addresses), **arguments)
     if crawler.settings["USER_AGENT"] == ANONYMOUS and not options.own_site:
         say(
             "contentspider: the owners of the sites cannot reach you: give the address of a web"
             " page or a mailbox with --contact (or set CONTENTSPIDER_CONTACT)"
         )
     process.start()
+    if crawling.done() and not crawling.cancelled() and (failure := crawling.exception()):
+        logger.debug("the crawl failed", exc_info=failure)
+        raise StartError(failure) from failure
     return crawler
 
 
@@ -266,7 +287,7 @@ def _export(ledger: Path, outputs: list[Output], ending: Ending) -> int:
     replaceable = [output for output in outputs if ending.may_replace(output.path.exists())]
     failed = sum(not _is_written(ledger, output) for output in replaceable)
     if not replaceable and any(output.path.exists() for output in outputs):
-        why = "the crawl did not reach its end" if ending.items else "there are no items"
+        why = "the crawl misses too many pages" if ending.items else "there are no items"
         say(f"{why}: the existing outputs were not changed")
     return failed
 

@@ -178,6 +178,8 @@ def _plan(path: Path, name: str, table: Any, common: Mapping[str, Any]) -> Plann
     values["output"] = [output.replace(SITE_MARK, name) for output in outputs]
     try:
         for output in values["output"]:
+            if mark := re.search(r"\{\w*\}", output):
+                raise SitesFileError(f"{mark[0]} is unknown; {SITE_MARK} is the site's name")
             if output == STDOUT:
                 raise SitesFileError("items go to a file or folder, not to standard output")
             if "://" not in output:

@@ -12,9 +12,12 @@ from contentspider.state.outcome import (
     F1_STAT,
     LIMITS,
     PAGES_STAT,
+    Ending,
     Outcome,
     Remaining,
+    by_kind,
     doubtful_templates,
+    skipped_kinds,
 )
 
 if TYPE_CHECKING:
@@ -30,6 +33,7 @@ EMPTY = {
     "listing": "that list others",
     "no_text": "without text",
 }
+EXPLAINED = "docs/stats.md explains the reasons"
 GO_ON = "run the same command with --resume to continue"
 
 
@@ -60,11 +64,18 @@ def summary(
     elif outcome is not Outcome.NOTHING_READ:
         lines.append(_shortfall(outcome, reasons, remaining))
     elif not unread:
-        lines.append(
-            "contentspider: no page was read; check that the address is an HTML page, and that"
-            " robots.txt allows it. --log-level INFO says more"
-        )
+        lines.append(_nothing_read(skipped_kinds(stats)))
     return lines
+
+
+def _nothing_read(skipped: str) -> str:
+    """Return the line of a crawl without items. *skipped*: why pages were skipped, in words."""
+    if skipped:
+        return f"contentspider: no page was read: {skipped} ({EXPLAINED})"
+    return (
+        "contentspider: no page was read; check that the address is an HTML page, and that"
+        " robots.txt allows it. --log-level INFO says more"
+    )
 
 
 def _completion(stats: Mapping[str, Any], has_items: bool) -> list[str]:
@@ -102,7 +113,7 @@ def _counts(stats: Mapping[str, Any], items: int, outputs: Sequence[str], models
     share = kept_chars / max(kept_chars + dropped_chars, 1)
     unsent = count("pages/not_modified")
     read = count("pages/tagged") + count("pages/same_body") + unsent
-    kinds = _by_kind(stats, "contentspider/pages/unread/")
+    kinds = by_kind(stats, "contentspider/pages/unread/")
     unmodified = f" ({unsent} of them not sent: not modified)" if unsent else ""
     lines = [
         f"{read} pages read{unmodified}, {count('pages/failed')} failed"
@@ -112,7 +123,8 @@ def _counts(stats: Mapping[str, Any], items: int, outputs: Sequence[str], models
         *_empty(stats),
         *_directives(count("pages/directives")),
         *_documents(stats),
-        f"items:  {', '.join(outputs)}",
+        *_skipped(skipped_kinds(stats)),
+        _outputs(stats, outputs),
         _models(stats, models),
         *_quality(stats),
         *_capped(stats),
@@ -121,6 +133,8 @@ def _counts(stats: Mapping[str, Any], items: int, outputs: Sequence[str], models
     changed = [f"{number:,} {kind}" for kind in CHANGES if (number := count(f"history/{kind}"))]
     if changed:
         lines.append(f"pages:  {', '.join(changed)} (contentspider changes lists them)")
+    if unseen := count("history/kept"):
+        lines.append(f"kept:   {unseen:,} known pages were not read, and stay as they were")
     if "contentspider/index/upserted" in stats:
         line = f"{count('index/upserted'):,} documents written, {count('index/deleted'):,} deleted"
         if refused := count("index/refused"):
@@ -146,6 +160,19 @@ def _documents(stats: Mapping[str, Any]) -> list[str]:
     return [f"documents: {', '.join(parts)}"] if parts else []
 
 
+def _outputs(stats: Mapping[str, Any], outputs: Sequence[str]) -> str:
+    """Return the line with the crawl's outputs, and whether they replace existing files."""
+    line = f"items:  {', '.join(outputs)}"
+    if Ending.from_stats(stats).misses_known_pages:
+        line += " (files that existed before are unchanged)"
+    return line
+
+
+def _skipped(kinds: str) -> list[str]:
+    """Return a line about the pages that the crawl skipped. *kinds*: the reasons, in words."""
+    return [f"skipped: {kinds} ({EXPLAINED})"] if kinds else []
+
+
 def _traps(stats: Mapping[str, Any]) -> list[str]:
     """Return lines about links that were not followed, and about endless address spaces."""
     links = "contentspider/links/"
@@ -166,7 +193,7 @@ def _traps(stats: Mapping[str, Any]) -> list[str]:
         more = f" and {len(folders) - MAX_SITES} more" if len(folders) > MAX_SITES else ""
         total = sum(count for count, _ in folders)
         lines.append(f"endless: {total:,} addresses of copies were left out: {shown}{more}")
-    if traps := _by_kind(kinds, links):
+    if traps := by_kind(kinds, links):
         lines.append(f"links that looked like traps: {traps} (docs/stats.md explains them)")
     return lines
 
@@ -263,12 +290,3 @@ def _logins(hosts: int, renewals: int, left: int) -> list[str]:
         return []
     line = f"login:  at {hosts:,} hosts, renewed {renewals:,} times"
     return [line + (f"; {left:,} addresses that end the session were left out" if left else "")]
-
-
-def _by_kind(stats: Mapping[str, Any], prefix: str) -> str:
-    """Return the stats that begin with *prefix* as a list in words, the largest first."""
-    counts = [(-count, name) for name, count in stats.items() if name.startswith(prefix)]
-    return ", ".join(
-        f"{-count:,} {name.removeprefix(prefix).replace('_', ' ')}"
-        for count, name in sorted(counts)
-    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
@@ -16,9 +16,16 @@ OUTAGE = "outage"  # only pages of hosts that were down for too long are left
 OUT_OF_MEMORY = "out_of_memory"  # the process reached its memory limit
 SHUTDOWN, MAX_PAGES, LIMIT_PREFIX = "shutdown", "max_pages", "closespider_"  # ends by the user
 LIMITS = (MAX_PAGES, *(LIMIT_PREFIX + what for what in ("timeout", "itemcount", "pagecount")))
+FEW = 5  # so many known pages may be lost in any crawl, even of a small site
+MAX_GONE_SHARE = 0.3  # the loss of a larger share of the known pages is doubted
 MAX_LOST_SHARE = 0.1  # an output is replaced if at most this share is lost: some sites always fail
 STATS_PREFIX = "contentspider/ledger/"
-COUNTS = ("items", "queued", "unread", "held", "unchanged")
+COUNTS = ("items", "queued", "unread", "held", "unchanged", "unseen", "never_read")
+
+
+def is_large_loss(count: int, total: int) -> bool:
+    """Tell whether *count* of *total* known pages are too many to be lost in one crawl."""
+    return count > max(FEW, MAX_GONE_SHARE * total)
 
 
 class Outcome(IntEnum):
@@ -80,13 +87,20 @@ CAPPED_STAT = "contentspider/robots/delay_capped/"
 # led to nothing but copies.
 ENDLESS_STAT = "contentspider/links/copies/"
 
+# Followed by the reason why a page was skipped; the summary has lines of their own for some.
+SKIPPED_STAT = "contentspider/pages/skipped/"
+REPORTED = ("duplicate", "pdf", "document", "logout", "login_form")
 # The prefix of the stats of logins.
 LOGINS_STAT = "contentspider/login/"
 
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """Scrapy's *reason* for a crawl's end, with the numbers of items and unfinished addresses."""
+    """Scrapy's *reason* for a crawl's end, with the numbers of items and unfinished addresses.
+
+    *unseen*: known pages that the crawl did not read, and that stay in the history. *never_read*:
+    unread addresses that no earlier crawl has read either, so that its output does not have them.
+    """
 
     reason: str
     items: int
@@ -94,6 +108,8 @@ class Ending:
     unread: int = 0
     held: int = 0
     unchanged: int = 0
+    unseen: int = 0
+    never_read: int = 0
 
     @classmethod
     def from_stats(cls, stats: Mapping[str, Any]) -> Ending:
@@ -120,17 +136,42 @@ class Ending:
     def _is_limited(self) -> bool:
         return self.reason.startswith(LIMIT_PREFIX)
 
+    @property
+    def misses_known_pages(self) -> bool:
+        """Tell whether too many known pages are unseen: an output would lose them."""
+        return is_large_loss(self.unseen, self.unseen + self.read)
+
+    @property
+    def read(self) -> int:
+        """The number of pages that gave an item, or that have not changed."""
+        return self.items + self.unchanged
+
     def may_replace(self, is_there: bool) -> bool:
         """Tell whether the items may be written to an output. *is_there* tells that an output
         exists, and would be replaced.
         """
-        read = self.items + self.unchanged
-        if not read:
+        if not self.read:
             return False
         if not is_there or self.reason in (SHUTDOWN, MAX_PAGES) or self._is_limited:
             return True
-        lost = self.queued + self.unread + self.held
-        return self.reason in (FINISHED, OUTAGE) and lost <= MAX_LOST_SHARE * read
+        if self.misses_known_pages:
+            return False
+        lost = self.queued + self.unread - self.never_read + self.held
+        return self.reason in (FINISHED, OUTAGE) and lost <= MAX_LOST_SHARE * self.read
+
+
+def by_kind(stats: Mapping[str, Any], prefix: str, without: Collection[str] = ()) -> str:
+    """Return the stats that begin with *prefix* as a list in words, the largest first. The kinds in
+    *without* are left out.
+    """
+    kinds = {name.removeprefix(prefix): n for name, n in stats.items() if name.startswith(prefix)}
+    counts = sorted((-count, kind) for kind, count in kinds.items() if kind not in without)
+    return ", ".join(f"{-count:,} {kind.replace('_', ' ')}" for count, kind in counts)
+
+
+def skipped_kinds(stats: Mapping[str, Any]) -> str:
+    """Return why a crawl skipped pages, in words, with the number of pages of each kind."""
+    return by_kind(stats, SKIPPED_STAT, without=REPORTED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +237,8 @@ def _ending(stats: Mapping[str, Any], remaining: Remaining) -> tuple[Outcome, li
     is_resumed = stats.get("contentspider/ledger/resumed")
     read = stats.get("item_scraped_count") or stats.get("contentspider/items/unchanged")
     if not (read or is_resumed or remaining.held):
-        return Outcome.NOTHING_READ, ["no page was read"]
+        skipped = skipped_kinds(stats)
+        return Outcome.NOTHING_READ, ["no page was read" + (f" ({skipped})" if skipped else "")]
     return Outcome.INCOMPLETE, _lost(stats, remaining)
 
 
@@ -234,6 +276,7 @@ def _unwritten(stats: Mapping[str, Any]) -> list[str]:
     return [f"{count:,} outputs could not be written; the log above says why"] if count else []
 
 
+UNSEEN = "known pages were not read, and stay as they were (--force accepts the loss in the output)"
 # Stats that make a crawl incomplete, with the reason that is shown.
 LOSSES = {
     "contentspider/sites/failed": "sites were not learned, and their items not filtered",
@@ -254,8 +297,11 @@ def _lost(stats: Mapping[str, Any], remaining: Remaining) -> list[str]:
     failed = sum(stats.get(f"contentspider/pages/unread/{kind}", 0) for kind in TRANSIENT)
     unread = stats.get("contentspider/ledger/unread", failed)
     reason = stats.get("finish_reason")
+    ending = Ending.from_stats(stats)
+    kept = stats.get("contentspider/history/kept", 0)
     losses = [
         (unread, "pages could not be read for reasons that may pass"),
+        (kept if ending.unseen and is_large_loss(kept, kept + ending.read) else 0, UNSEEN),
         *((stats.get(name, 0), what) for name, what in LOSSES.items()),
         (remaining.queued if reason not in LIMITS else 0, "addresses are in the queue"),
         (remaining.held, "items are held"),

@@ -389,6 +389,11 @@ def test_failed_monitor_sets_exit_code(site: Site, tmp_path: Path) -> None:
     ("arguments", "code", "message"),
     [
         (["crawl"], 1, wording("run.no-start") + " give one"),
+        (["crawl", "example.org", "-s", "RETRY_TIMES=abc"], 1, "RETRY_TIMES='abc' "),
+        (["crawl", "example.org", "-s", "COOKIES_ENABLED=maybe"], 1, "COOKIES_ENABLED='maybe' "),
+        (["crawl", "example.org", "-s", "FEEDS=s3://me:s3cret@x"], 1, "FEEDS cannot be used"),
+        (["crawl", "example.org", "--own-site", "-s", 'EXTENSIONS={"no.such": 1}'], 1, "'no'"),
+        (["changes", "--accept-gone"], 2, "--accept-gone needs the crawl"),
         (["crawl", "--index", "http://e.org"], 1, "--index took http://e.org: give it before"),
         (["crawl", "example.org", "-i", "none.txt"], 1, "-i none.txt cannot be read"),
         (

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     [
         (["extract", "nowhere"], "nowhere: " + wording("cli.no-such-file")),
         (["extract", "."], "no HTML files"),
+        (["extract", "blank.html"], "no text was found in blank.html"),
         (["models", "show", "example.org"], "no model of 'example.org'; it has: none yet"),
         (["evaluate", ".", "-o", "x"], "has no corpora"),
         (["crawl", "http://127.0.0.1:9/", "-o", "pages.unknown"], "names no format"),
@@ -44,6 +45,7 @@ def test_command_mistakes_print_error_message(
     arguments: list[str], message: str, tmp_path: Path
 ) -> None:
     (tmp_path / "notes.txt").write_text("x")
+    (tmp_path / "blank.html").write_text("<title>Tea</title>")
     done = run(*arguments, cwd=tmp_path, check=False)
     assert done.returncode == 1
     assert message in done.stderr or arguments[-1] == "none.npz"

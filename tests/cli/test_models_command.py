@@ -72,6 +72,15 @@ def test_models_list_shows_generations(store: ModelStore, models: Callable[..., 
     assert "no model of 'new.org'; it has: e.org" in models("list", "new.org", code=1)
 
 
+def test_models_list_says_if_there_are_none(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["models", "--models", str(tmp_path / "none"), "list"]) == 0
+    said = capsys.readouterr()
+    assert not said.out
+    assert str(tmp_path / "none") in said.err
+
+
 def test_models_show_prints_generation(
     store: ModelStore, models: Callable[..., str], tmp_path: Path
 ) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import zlib
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -345,6 +347,9 @@ def test_failures_are_described_by_kind_and_short_reason() -> None:
     assert why(IgnoreRequest("x")) == ("other", "x")
     assert why(DownloadTimeoutError("x"))[0] == "timeout"
     assert why(KeyError()) == ("other", "KeyError")
+    brotli_error = type("error", (Exception,), {"__module__": "brotli"})  # may not be installed
+    for error in (brotli_error(), zlib.error(), gzip.BadGzipFile()):
+        assert why(error)[0] == "broken"
     assert why(ValueError("y" * 999)) == ("other", "y" * 200)
 
 

@@ -250,9 +250,11 @@ def test_sitemap_without_urls_is_logged(crawl: Crawl, caplog: pytest.LogCaptureF
     assert "https://e.org/map: " in caplog.text
 
 
-def test_html_page_in_place_of_sitemap_yields_no_urls() -> None:
+def test_html_page_in_place_of_sitemap_yields_no_urls(caplog: pytest.LogCaptureFixture) -> None:
     for page in ("<!doctype html><p>https://e.org/1", '{"url": "https://e.org/1"}', b"\0\1\2" * 99):
         assert read(page) == []
+    assert caplog.messages, "a page that is no XML at all is logged"
+    assert not any("()" in message for message in caplog.messages), "with a reason"
 
 
 def test_sitemap_list_is_read_up_to_line_limit(

@@ -141,6 +141,79 @@ def test_page_redirecting_to_known_page_is_moved(crawls: Crawls) -> None:
     assert found(crawls) == [("/3", "moved", "HTTP 301")]
 
 
+@pytest.mark.parametrize(
+    ("redirected", "force", "moved"), [(6, False, 6), (7, False, 0), (19, False, 0), (19, True, 19)]
+)
+def test_redirect_of_many_pages_to_one_known_page_is_doubted(
+    redirected: int, force: bool, moved: int, crawls: Crawls
+) -> None:
+    numbers = range(2, redirected + 2)
+    crawl = seen_but(crawls.begin(force=force), *numbers)
+    for number in numbers:
+        crawl.address(f"/{number}", "redirected", "HTTP 301", target=address("/1"))
+    counts = crawl.end()
+    assert (counts["moved"], counts["doubted"]) == (moved, redirected - moved)
+    assert len(found(crawls)) == moved
+    if not moved:
+        assert accept_gone(crawls) == redirected
+        reasons = {reason for _, change, reason in found(crawls) if change == "gone"}
+        assert reasons == {f"HTTP 301 to {address('/1')}"}
+
+
+@pytest.mark.parametrize(("relaunched", "gone"), [(20, 20), (15, 20), (13, 13)])
+def test_pages_whose_text_is_at_a_new_address_are_not_doubted(
+    relaunched: int, gone: int, crawls: Crawls
+) -> None:
+    crawl = crawls.begin()
+    for number in range(1, 21):
+        crawl.address(f"/{number}", "failed", "HTTP 404")
+    for number in range(1, relaunched + 1):
+        crawl.see(f"/story/{number}", article(number))
+    counts = crawl.end()
+    assert (counts["gone"], counts["doubted"]) == (gone, 20 - gone)
+    assert counts["new"] == relaunched
+
+
+def test_new_page_replaces_one_of_the_pages_with_its_text(tmp_path: Path) -> None:
+    crawls = Crawls(tmp_path / "same.sqlite", count=0)
+    crawl = crawls.begin()
+    for number in range(1, 21):
+        crawl.see(f"/{number}", article(1))
+    crawl.end()
+    crawl = crawls.begin()
+    for number in range(1, 21):
+        crawl.address(f"/{number}", "failed", "HTTP 404")
+    crawl.see("/story", article(1))
+    assert crawl.end()["doubted"] == 19
+    crawls.close()
+
+
+def test_redirect_of_all_pages_to_a_new_page_moves_one_of_them(crawls: Crawls) -> None:
+    crawl = crawls.begin()
+    for number in range(1, 21):
+        crawl.address(f"/{number}", "redirected", "HTTP 308", target=address("/closed"))
+    crawl.see("/closed", article(99))
+    counts = crawl.end()
+    assert (counts["moved"], counts["doubted"]) == (1, 19)
+
+
+@pytest.mark.parametrize(("text", "is_same"), [(7, True), (8, False)])
+def test_moved_page_is_compared_with_its_earlier_version_whichever_was_read_first(
+    text: int, is_same: bool, crawls: Crawls
+) -> None:
+    crawl = seen_but(crawls.begin(), 7)
+    crawl.see("/new", article(text))
+    crawl.address("/7", "redirected", "HTTP 301", target=address("/new"))
+    assert crawl.end()["moved"] == 1
+    known = crawls.known()
+    (record,) = known.changes(kinds=("moved",))
+    known.close()
+    assert record["previous_url"] == address("/7")
+    assert record["change_cause"] == ("" if is_same else "page")
+    assert (record["change_ratio"] == 0) == is_same
+    assert record["change_ratio"] < 1, "the texts of both pages share words"
+
+
 def test_page_naming_other_canonical_is_moved(crawls: Crawls) -> None:
     crawl = seen_but(crawls.begin(), 7)
     row = crawl.address("/7", "skipped", "duplicate")
@@ -228,7 +301,7 @@ def test_exclusion_of_many_pages_needs_confirmation(crawls: Crawls) -> None:
     crawl = seen_but(crawls.begin(), *numbers)
     counts = asyncio.run(crawl.revisits.end(Ending("finished", 11), excluded(*numbers)))
     crawl.close()
-    assert (counts["gone"], counts["doubted"]) == (0, 9)
+    assert (counts["gone"], counts["doubted"], counts["excluded"]) == (0, 9, 9)
     assert accept_gone(crawls) == 9
     assert found(crawls)[0] == ("/1", "gone", "excluded by /x*")
 

@@ -484,6 +484,48 @@ def test_soft_404_replacing_known_page_is_detected(crawls: Crawls) -> None:
     assert replacement_kind(crawl, "/1", error) == "soft_404", "the ledger has it"
 
 
+@pytest.mark.parametrize(
+    ("html", "kind"),
+    [
+        ("", "blank"),
+        ("<div id=app></div><script>start()</script>", "blank"),
+        ("<img src=/boat.jpg>", "blank"),
+        ("<p data-nosnippet>The owner excludes all of this page.</p>", ""),
+        ("<p>Boat</p>", ""),
+    ],
+)
+def test_blank_page_replaces_known_page_unless_its_owner_excludes_the_text(
+    html: str, kind: str, crawls: Crawls
+) -> None:
+    crawl = crawls.begin()
+    crawl.revisits.learn_error_page(Page.from_html("<p>No such page.</p>", address("/random")))
+    assert replacement_kind(crawl, "/1", html, content="Boat") == kind
+    assert replacement_kind(crawl, "/6", html) == "", "a new page may be pictures only"
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("Access to this page is denied. Reference #{}", "soft_404"),
+        ("Error at {}:07: the database does not answer", "soft_404"),
+        ("{}", ""),
+        ("Boat {} has a new owner, who sails it to Oslo", ""),
+    ],
+)
+def test_error_page_with_another_number_in_each_answer_is_detected(
+    text: str, kind: str, crawls: Crawls
+) -> None:
+    crawl = crawls.begin()
+    denied = (
+        "Access to this page is denied. Reference #18.af",
+        "Error at 12:07: the database does not answer",
+    )
+    probe = "".join(f"<p>{line}</p>" for line in (*denied, "77", "Boat"))
+    crawl.revisits.learn_error_page(Page.from_html(probe, address("/random")))
+    shown = text.format("18.2b")
+    assert replacement_kind(crawl, "/1", f"<p>{shown}</p>", content=shown) == kind
+
+
 def counted(number: int, views: int) -> str:
     return article(number).replace("</h1>", f"</h1><p class=views>Read {views} times</p>")
 

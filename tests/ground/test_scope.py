@@ -222,7 +222,14 @@ def test_include_and_exclude_patterns_select_urls() -> None:
         for path in ("/", "/news/a", "/news/a?print=1", "/x/2024/", "/news/x.cgi", "/?u=/news/")
         if scope.has("https://e.org" + path)
     ] == ["/news/a", "/x/2024/"]
-    for wrong in (("planet",), ("domain", ["re:("])):
+    for possible in ("/", "*.cgi", "http*/a", "https://e.org/a*", "h*", "re:a"):
+        in_scope("https://e.org/", "domain", [possible])
+    for wrong in (
+        ("planet",),
+        ("domain", ["re:("]),
+        ("domain", ["news/*"]),
+        ("domain", [], ["e.org/news/*"]),
+    ):
         with pytest.raises(ContentSpiderError):
             in_scope("https://e.org/", *wrong)
 

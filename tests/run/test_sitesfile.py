@@ -203,6 +203,7 @@ A = "[site.a]\nurls = 'example.org'\n"
         (A + "interval = '0d'", "key 'interval': '0d' cannot be used"),
         (A + f"interval = '{'9' * 20}w'", "key 'interval': "),
         (A + "interval = 60", "key 'interval': 60 cannot be used"),
+        (A + "output = '{sit}.jsonl'", "site 'a', key 'output': {sit}"),
         (A + "output = '-'", "key 'output': " + wording("run.output-is-stdout")),
         (
             A + "output = 'a.pages'",

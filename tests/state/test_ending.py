@@ -24,6 +24,13 @@ from contentspider.state.outcome import Ending
         (Ending("shutdown", 0, queued=100), "shutdown", False),
         (Ending("outage", 500, queued=1_000), "outage", False),
         (Ending("ledger_full", 500, queued=1_000), "ledger_full", False),
+        (Ending("finished", 31, unread=144, never_read=141), "incomplete", True),
+        (Ending("finished", 31, unread=144, never_read=140), "incomplete", False),
+        (Ending("finished", 1, unseen=5), "finished", True),
+        (Ending("finished", 1, unseen=6), "finished", False),
+        (Ending("finished", 70, unchanged=30, unseen=42), "finished", True),
+        (Ending("finished", 70, unchanged=30, unseen=43), "finished", False),
+        (Ending("max_pages", 5, unseen=43), "max_pages", True),
     ],
 )
 def test_crawl_ending_decides_if_output_may_be_replaced(

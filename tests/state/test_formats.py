@@ -369,6 +369,22 @@ def test_output_is_truncated_to_last_commit_and_lost_file_is_rewritten(
     assert list(tmp_path.iterdir()) == [out]
 
 
+def test_error_of_full_disk_names_the_output(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    writer = JsonLinesWriter(tmp_path / "out.jsonl", None, [])
+    writer.write(b"one")
+    monkeypatch.setattr("os.fsync", full)
+    for step in (writer.sync, writer.publish):
+        with pytest.raises(OSError, match="No space left") as raised:
+            step()
+        assert str(writer.partial) in str(raised.value)
+    writer.close()
+
+
 def test_partial_output_is_resumed_only_if_its_end_matches(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

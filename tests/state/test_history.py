@@ -196,6 +196,24 @@ def test_text_of_gone_page_is_searched_on_new_pages(
     assert [known.id for known in history.live()] == ["2"]
 
 
+def test_gone_pages_whose_text_is_at_a_new_address_do_not_count_as_lost(tmp_path: Path) -> None:
+    history = History(tmp_path / "history.sqlite")
+    texts = {"1": "a", "2": "a", "3": "b", "4": "c"}
+    visits = [visit(name, "new", content_hash=text) for name, text in texts.items()]
+    take(history, "a", *(seen(number, page) for number, page in enumerate(visits)))
+    takeover = history.begin_writing("b", is_complete=True)
+    for number, (name, text) in enumerate({"5": "a", "6": "b"}.items()):
+        page = visit(name, "new", content_hash=text)
+        add(takeover, seen(number, page, is_item_known=True, item={"id": name}))
+    for known_page in list(history.live()):
+        takeover.mark_gone(known_page, "HTTP 404")
+    takeover.commit()
+    history.close()
+    entries = Entries(tmp_path / "history.sqlite")
+    assert entries.gone_count(4) == 2, "of 1 and 2 only one is replaced, and 4 is lost"
+    entries.close()
+
+
 def test_refiltered_page_changes_entry_without_visit(history: History, tmp_path: Path) -> None:
     del history
     history = History(tmp_path / "history.sqlite")

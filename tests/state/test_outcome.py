@@ -67,6 +67,36 @@ def test_crawl_outcome_follows_from_stats(
         ({"finish_reason": "outage"}, Remaining(), []),
         ({"finish_reason": "closespider_timeout"}, Remaining(queued=9), []),
         ({"item_scraped_count": 0}, Remaining(), ["no page was read"]),
+        (
+            {
+                "item_scraped_count": 0,
+                "contentspider/pages/skipped/noindex": 2,
+                "contentspider/pages/skipped/soft_404": 1_000,
+                "contentspider/pages/skipped/duplicate": 9,
+            },
+            Remaining(),
+            ["no page was read (1,000 soft 404, 2 noindex)"],
+        ),
+        (
+            {
+                "contentspider/ledger/items": 5,
+                "contentspider/ledger/unseen": 40,
+                "contentspider/history/kept": 40,
+            },
+            Remaining(),
+            ["40 " + wording("state.known-unread")],
+        ),
+        (
+            {
+                "contentspider/ledger/items": 50,
+                "contentspider/ledger/unseen": 43,
+                "contentspider/history/kept": 3,
+                "contentspider/history/doubted": 40,
+            },
+            Remaining(),
+            ["40 " + wording("state.too-many-gone") + " (changes --accept-gone)"],
+        ),
+        ({"contentspider/ledger/items": 90, "contentspider/ledger/unseen": 10}, Remaining(), []),
         ({"contentspider/monitors/failed": 2}, Remaining(), ["2 monitors failed"]),
         (
             {"contentspider/index/failed": 1, "contentspider/index/kept": 7},

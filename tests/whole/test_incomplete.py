@@ -100,6 +100,21 @@ def test_failing_server_keeps_previous_output_and_crawl_resumes(
     assert reasons(flat_site, tmp_path) == ["incomplete", "finished"]
 
 
+def test_pages_that_always_fail_do_not_keep_the_previous_output(
+    flat_site: Site, tmp_path: Path
+) -> None:
+    answer = flat_site.answer
+    failing = {f"/{number}" for number in range(40, 60)}
+    flat_site.answer = lambda path: broken() if path in failing else answer(path)
+    run(*COMMAND, *FAST, flat_site.url, cwd=tmp_path, check=False)
+    (tmp_path / "pages.jsonl").write_text("yesterday\n")
+    done = run(*COMMAND, *FAST, flat_site.url, cwd=tmp_path, check=False)
+    assert numbers(tmp_path) == list(range(40)), done.stderr
+    failing |= {f"/{number}" for number in range(30, 40)}
+    run(*COMMAND, *FAST, flat_site.url, cwd=tmp_path, check=False)
+    assert numbers(tmp_path) == list(range(40)), "a quarter of the known pages failed"
+
+
 def test_failed_urls_are_retried_at_end_of_crawl(flat_site: Site, tmp_path: Path) -> None:
     answer, asked = flat_site.answer, dict.fromkeys(["/7", "/8"], 0)
 

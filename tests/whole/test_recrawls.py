@@ -330,6 +330,26 @@ def test_site_losing_most_pages_loses_none_without_force(again: Recrawls) -> Non
     assert set(again.changes().values()) == {"gone"}
 
 
+@pytest.mark.parametrize(
+    ("answer", "outcome"),
+    [
+        ((200, "<h1>Log in</h1><form><input type=password></form>"), Outcome.INCOMPLETE),
+        ((200, ""), Outcome.INCOMPLETE),
+        ((302, "http://other.example/consent"), Outcome.INCOMPLETE),
+        ((301, "/"), Outcome.GONE_DOUBTED),
+    ],
+)
+def test_output_stays_if_other_answers_replace_most_pages(
+    answer: tuple[int, str], outcome: Outcome, again: Recrawls
+) -> None:
+    before = again.crawl()
+    again.changes()
+    again.answers = dict.fromkeys(again.articles, answer)
+    assert again.crawl(code=outcome) == before
+    assert again.changes() == {}
+    assert len(again.crawl("--force")) == 1
+
+
 def test_damaged_history_is_set_aside_and_logged(again: Recrawls) -> None:
     (path,) = (again.folder / ".scrapy/contentspider/history").glob("*.sqlite")
     path.write_bytes(b"no history" * 1_000)

@@ -23,7 +23,7 @@ from contentspider.ground.addresses import (
     split_address,
 )
 from contentspider.ground.errors import ContentSpiderError
-from contentspider.ground.patterns import compile_pattern
+from contentspider.ground.patterns import compile_address_pattern
 from contentspider.ground.toml import read_toml
 
 # A field with such a name is a secret, which must not stand in the file.
@@ -220,6 +220,6 @@ def _patterns(where: str, patterns: Any) -> tuple[re.Pattern[str], ...]:
     if not isinstance(patterns, list) or not all(isinstance(text, str) for text in patterns):
         raise SettingError(f"{where}, key 'logout': give a list of patterns, such as ['/bye*']")
     try:
-        return tuple(map(compile_pattern, patterns))
+        return tuple(map(compile_address_pattern, patterns))
     except ContentSpiderError as error:
         raise SettingError(f"{where}, key 'logout': {error}") from None

@@ -26,8 +26,9 @@ KINDS = {
     "ResponseDataLossError": ("cut_short", "its answer was cut short"),
     "DownloadCancelledError": ("too_large", "it is larger than DOWNLOAD_MAXSIZE"),
     "DownloadFailedError": ("broken", "the connection was lost, or the answer is not HTTP"),
-    "BadGzipFile": ("broken", "it cannot be unpacked"),
 }
+# The modules whose errors mean that an answer cannot be unpacked.
+UNPACKERS = ("gzip", "zlib", "brotli", "brotlicffi", "zstandard", "backports", "compression")
 
 
 def why(error: BaseException | None) -> tuple[str, str]:
@@ -48,6 +49,8 @@ def why(error: BaseException | None) -> tuple[str, str]:
             return "redirects", "it redirects without end"
         if "DOWNLOAD_MAXSIZE" in text:
             return "too_large", "it unpacks to more than DOWNLOAD_MAXSIZE"
+    if type(error).__module__.split(".")[0] in UNPACKERS:
+        return "broken", "it cannot be unpacked"
     name = type(error).__name__
     if name == "CertificateError":
         return "certificate", text

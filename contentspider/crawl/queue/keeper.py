@@ -346,21 +346,36 @@ class LedgerKeeper(CrawlState):
         for change, number in counts.items():
             self.stats.set_value(f"contentspider/history/{change}", number)
         self._is_history_written = True
+        if not self.options.force:
+            kept, doubted, excluded = (
+                counts.get(name, 0) for name in ("kept", "doubted", "excluded")
+            )
+            ending = replace(ending, unseen=kept + doubted - excluded)
+            self.stats.set_value("contentspider/ledger/unseen", ending.unseen)
         return ending
 
     def _publish(self, writer: JsonLinesWriter, ending: Ending) -> None:
-        """Replace the output file, unless the crawl ended early and the old file has more."""
+        """Replace the output file, unless the crawl misses too many pages of the old file."""
         if self.revisits and self.revisits.has_refilled:
             writer.rewrite(self.ledger.items.lines())
         if ending.may_replace(writer.path.exists()):
             writer.publish()
             return
         logger.warning(
-            f"{writer.path} is left unchanged: the crawl ended early ({ending.word}), with"
-            f" {ending.items} items written, {ending.queued} addresses in the queue and"
-            f" {ending.unread} addresses that could not be read. The new items are in"
-            f" {writer.partial.name}; a resumed crawl continues this file"
+            f"{writer.path} is left unchanged: the crawl ended ({ending.word}) with {ending.items}"
+            f" items, {ending.queued} addresses in the queue, {ending.unread} addresses that could"
+            f" not be read, and {ending.unseen} known pages that it did not read."
+            + self._next_step(writer, ending)
         )
+
+    def _next_step(self, writer: JsonLinesWriter, ending: Ending) -> str:
+        """Return a sentence about the items of a crawl whose output is not replaced."""
+        if not ending.items:
+            return ""
+        if ending.word != FINISHED:
+            return f" The new items are in {writer.partial.name}; a resumed crawl continues it"
+        replay = f"contentspider replay {self._path.stem} -o FILE"
+        return f" '{replay}' writes the new items to a file of your choice"
 
     def _ending(self, reason: str) -> Ending:
         """Return how the crawl ended, with the counts that its outcome depends on."""
@@ -373,7 +388,15 @@ class LedgerKeeper(CrawlState):
             unread=frontier.unread,
             held=sum(items.held_counts().values()),
             unchanged=items.count(UNCHANGED),
+            never_read=self._never_read(),
         )
+
+    def _never_read(self) -> int:
+        """Return how many unread addresses no earlier crawl has read; 0 in the first crawl."""
+        if self.revisits is None or self.revisits.is_first:
+            return 0
+        addresses = self.ledger.frontier.unread_addresses()
+        return sum(not self.revisits.is_known(address) for address in addresses)
 
     def tick(self) -> None:
         """Commit, and sync output and ledger to the disk in a thread."""

@@ -6,16 +6,24 @@ An index deletes the pages that are gone. Therefore pages in doubt do not count 
 from __future__ import annotations
 
 import logging
+import re
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
 from contentspider.crawl.base.outcomes import NOT_THERE, OFFSITE, PERMANENT, status_reason
 from contentspider.site.models.record import is_site_item, page_id
-from contentspider.state.outcome import FINISHED, INCOMPLETE, RETRIED, Ending
+from contentspider.state.outcome import (
+    FINISHED,
+    INCOMPLETE,
+    MAX_GONE_SHARE,
+    RETRIED,
+    Ending,
+    is_large_loss,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable, Collection, Sequence
     from typing import TypeAlias
 
     from contentspider.crawl.base.options import CrawlOptions
@@ -29,6 +37,8 @@ if TYPE_CHECKING:
     # Returns why an address does not belong to the crawl: see `SiteSpider.exclusion`.
     Exclusion: TypeAlias = Callable[[str, bool], str]
     Pause: TypeAlias = Callable[[], Awaitable[None]]
+    # A known page that is lost, and the reason.
+    Loss: TypeAlias = tuple[PageRecord, str]
 
 logger = logging.getLogger(__name__)
 
@@ -39,6 +49,7 @@ RETRIED_REASONS = tuple(status_reason(status) for status in RETRIED)
 REPLACED = (
     "soft_404",
     "login",
+    "blank",
     "duplicate",
     "not_html",
     "pdf",
@@ -48,8 +59,7 @@ REPLACED = (
 )
 WITHDRAWN = ("noindex",)  # reasons that mean that the site wants the page to be removed
 MAX_HOPS = 10
-FEW = 5  # so many pages may be marked as gone in any crawl, even of a small site
-MAX_GONE_SHARE = 0.3  # if a larger share of the known pages seems to be gone, no page is marked
+FRONT_PAGE = re.compile(r"(https?://[^/?#]+)/")
 MAX_ERROR_SHARE = 0.05  # largest share of unread pages in a complete crawl
 
 
@@ -70,6 +80,16 @@ class Move:
     id: str
     url: str
     reason: str
+
+    @property
+    def is_redirect(self) -> bool:
+        """Whether the old address redirects. Otherwise both addresses have the same text."""
+        return self.reason in MOVE_REASONS
+
+    @property
+    def loss(self) -> Loss:
+        """The known page and the reason for its loss, if the move merges it into another page."""
+        return self.known_page, f"{self.reason} to {self.url}"
 
     def add_to(self, visit: Visit) -> Visit:
         """Return the visit of the new page, with the known page as the previous version."""
@@ -163,8 +183,17 @@ class GonePages:
                 return address, reason
             if address.reason not in MOVE_REASONS or not address.target:
                 return None, ""
-            address = self._ledger.frontier.find(address.target)
+            address = self._target(address.target)
         return None, ""
+
+    def _target(self, url: str) -> Address | None:
+        """Return the address in the ledger that a redirect leads to. The address of a front page
+        may be there without its slash, as the user wrote it.
+        """
+        address = self._ledger.frontier.find(url)
+        if address is None and (front := FRONT_PAGE.fullmatch(url)):
+            address = self._ledger.frontier.find(front[1])
+        return address
 
     def moves(self) -> list[tuple[str, str]]:
         """Return the id of each known page that has moved, with the id of its new page."""
@@ -182,27 +211,30 @@ class GonePages:
     ) -> dict[str, int]:
         """Write the pages that are gone or moved to the history, and return their numbers.
 
-        *moved_ids* are the known pages whose move a visit has shown already. *pause* is called
-        after each page.
+        *moved_ids* are the known pages whose move a visit has shown already. All further moves
+        merge pages: their target was known before, or another page has moved there. A site that
+        redirects every address to its front page would lose all pages in this way, so merged pages
+        count as losses. *pause* is called after each page.
         """
         counts = {"gone": 0, "moved": 0, "kept": 0, "doubted": 0}
-        for move in chain.from_iterable(self._moves.values()):
-            if move.known_page.id not in moved_ids:
-                takeover.move(move.known_page, move.id, move.url, move.reason)
-                moved_ids.add(move.known_page.id)
-                counts["moved"] += 1
+        moves = self._further_moves(moved_ids)
+        moved_ids.update(move.known_page.id for move in moves)
         unread = [known_page for known_page in self._unseen if known_page.id not in moved_ids]
-        gone = []
-        for known_page in unread:
-            if reason := self._gone_reason(known_page):
-                gone.append((known_page, reason))
-            await pause()
+        gone = await self._gone(unread, pause)
         counts["kept"] = len(unread) - len(gone)
-        if not self._options.force and len(gone) > max(FEW, MAX_GONE_SHARE * self._live):
-            self._log_doubt(*gone[0], len(gone))
-            for known_page, reason in gone:
-                takeover.doubt(known_page, reason)
-            counts["doubted"], gone = len(gone), []
+        losses = gone + [move.loss for move in moves if move.is_redirect]
+        if self._is_doubtful(losses):
+            losses = await self._without_new_address(losses, takeover, pause)
+        if self._is_doubtful(losses):
+            self._hold_back(losses, takeover)
+            counts["doubted"] = len(losses)
+            counts["excluded"] = self._excluded_count(losses)
+            doubted_ids = {known_page.id for known_page, _ in losses}
+            gone = [loss for loss in gone if loss[0].id not in doubted_ids]
+            moves = [move for move in moves if move.known_page.id not in doubted_ids]
+        for move in moves:
+            takeover.move(move.known_page, move.id, move.url, move.reason)
+        counts["moved"] = len(moves)
         for known_page, reason in gone:
             takeover.mark_gone(known_page, reason)
             counts["gone"] += 1
@@ -211,12 +243,56 @@ class GonePages:
             await self._count_missing(takeover, unread, pause)
         return counts
 
+    def _further_moves(self, moved_ids: Collection[str]) -> list[Move]:
+        """Return the moves of the known pages, without the pages with *moved_ids*."""
+        moves = chain.from_iterable(self._moves.values())
+        return [move for move in moves if move.known_page.id not in moved_ids]
+
+    async def _gone(self, unread: Sequence[PageRecord], pause: Pause) -> list[Loss]:
+        """Return the pages that are gone, of pages that the crawl has not read."""
+        gone = []
+        for known_page in unread:
+            if reason := self._gone_reason(known_page):
+                gone.append((known_page, reason))
+            await pause()
+        return gone
+
+    def _excluded_count(self, losses: Sequence[Loss]) -> int:
+        """Return how many lost pages the user has excluded."""
+        return sum(bool(self._exclusion_of(page.url, self._is_over)) for page, _ in losses)
+
+    def _is_doubtful(self, losses: Sequence[Loss]) -> bool:
+        return not self._options.force and is_large_loss(len(losses), self._live)
+
+    async def _without_new_address(
+        self, losses: Sequence[Loss], takeover: HistoryWriter, pause: Pause
+    ) -> list[Loss]:
+        """Return the losses without the pages whose text is at a new address, as after a relaunch
+        of the site. A new page replaces one page only.
+        """
+        addresses = {""}
+        remaining = []
+        for known_page, reason in losses:
+            address = takeover.new_address(known_page)
+            if address in addresses:
+                remaining.append((known_page, reason))
+            addresses.add(address)
+            await pause()
+        return remaining
+
+    def _hold_back(self, losses: Sequence[Loss], takeover: HistoryWriter) -> None:
+        """Record that losses are doubted, and log an error."""
+        self._log_doubt(*losses[0], len(losses))
+        for known_page, reason in losses:
+            takeover.doubt(known_page, reason)
+
     def _log_doubt(self, example: PageRecord, reason: str, count: int) -> None:
+        crawl = self._history.path.stem if self._history.path else "CRAWL"
         logger.error(
             f"{count} of the {self._live} known pages would be gone (a larger share than"
             f" {MAX_GONE_SHARE:g}), for example {example.url} ({reason}): none is marked as gone."
-            " If the site has removed them, run 'contentspider changes --accept-gone', or crawl"
-            " with --force"
+            f" If the site has removed them, run 'contentspider changes {crawl}"
+            " --accept-gone', or crawl with --force"
         )
 
     async def _count_missing(

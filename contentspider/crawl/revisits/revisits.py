@@ -29,8 +29,15 @@ from contentspider.recrawl.changes import (
     UNCHANGED,
 )
 from contentspider.recrawl.difference import layout_hash, text_hash
-from contentspider.recrawl.judge import judge
-from contentspider.recrawl.soft_404 import is_error_page, is_gone, is_like, is_login, texts_of
+from contentspider.recrawl.judge import Facts, judge
+from contentspider.recrawl.soft_404 import (
+    is_blank,
+    is_error_page,
+    is_gone,
+    is_like,
+    is_login,
+    texts_of,
+)
 from contentspider.site.models.record import UNFILTERED, is_site_item, page_id
 from contentspider.state.crawls.ledgers import open_history
 from contentspider.state.ledger.threads import run_in_thread
@@ -41,9 +48,9 @@ if TYPE_CHECKING:
 
     from contentspider.crawl.base.options import CrawlOptions
     from contentspider.crawl.learning.models import SiteState
-    from contentspider.crawl.revisits.gone import Exclusion, Pause
+    from contentspider.crawl.revisits.gone import Exclusion, Move, Pause
     from contentspider.page.input.page import Page
-    from contentspider.recrawl.judge import Change, Facts
+    from contentspider.recrawl.judge import Change
     from contentspider.state.history.page_records import PageRecord
     from contentspider.state.history.writer import HistoryWriter
     from contentspider.state.ledger.ledger import Ledger
@@ -280,7 +287,8 @@ class Revisits:
         self, page: Page, url: str, has_password: bool, content_of: Callable[[], str]
     ) -> str:
         """Return the kind of page that replaces the page at an address: ``soft_404``, ``login``,
-        `UNSURE` if the folder's error page is not known, or "" if the server sent the page.
+        ``blank``, `UNSURE` if the folder's error page is not known, or "" if the server sent the
+        page.
         """
         folder = join(url, ".")
         folders = (folder, join(url, "/"))
@@ -290,6 +298,8 @@ class Revisits:
             return "soft_404" if any(is_like(page, error) for error in errors) else ""
         if not self._has_lost_text(known_page, page):
             return ""
+        if is_blank(page):
+            return "blank"
         content = content_of()
         if has_password and is_login(content):
             return "login"
@@ -407,13 +417,28 @@ class Revisits:
                 takeover.add_counter(site, place)
         for record in self._visits.after(takeover.last_visit):
             if (move := gone.take_move(record.visit)) is not None:
-                record = replace(record, visit=move.add_to(record.visit))
+                record = replace(record, visit=self._moved_visit(record, move))
             visit = record.visit
             change = judge(visit.facts, knowledge.of(visit.site))
             if _has_new_template_lines(visit.facts, change):
                 stale.add(visit.site)
             takeover.add_visit(self._with_item(record, change, takeover), change)
             yield visit, change
+
+    def _moved_visit(self, record: StoredVisit, move: Move) -> Visit:
+        """Return the visit of a page that was read as new, compared with the known page that has
+        moved to its address.
+        """
+        visit, known_page = move.add_to(record.visit), move.known_page
+        is_same = visit.content_hash == known_page.content_hash
+        if is_same and not self._options.fields_file.fields:
+            return replace(visit, facts=Facts("", is_moved=True))
+        state, page = self._states.get(visit.site), self._refilter.page(record)
+        if state is None or page is None:
+            return visit
+        fields = self._refilter.fields(state, page)
+        facts = self._comparison.facts(known_page, fields, page, visit.text_hash, state)
+        return replace(visit, facts=replace(facts, is_moved=True))
 
     def _keep(self, takeover: HistoryWriter, stale: set[str]) -> None:
         """Commit the rows that were written so far, so that the next run continues after them."""

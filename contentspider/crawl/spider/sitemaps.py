@@ -165,7 +165,10 @@ def _sitemap_entries(body: bytes, response: Response) -> tuple[bool, Iterator[tu
         return False, ((entry.url, "") for entry in feed)
     if not (MARKUP_START.match(start) or is_binary(body)):
         return False, ((line, "") for line in listed_addresses(decode(body, content_type)))
-    sitemap = Sitemap(mend_ampersands(body))
+    try:
+        sitemap = Sitemap(mend_ampersands(body))
+    except StopIteration:  # lxml finds no element, and the error is empty
+        raise ValueError("it is not XML") from None
     if sitemap.type not in ("urlset", "sitemapindex"):
         return False, iter(())
     entries = (

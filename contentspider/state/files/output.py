@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
-from contextlib import ExitStack, suppress
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
 from typing import BinaryIO
@@ -79,7 +79,8 @@ class JsonLinesWriter(LockedFile):
 
     def write(self, line: bytes) -> None:
         """Append a line. The next `mark` flushes it to the file. Raises OSError."""
-        self._file.write(line + b"\n")
+        with _named(self.partial):
+            self._file.write(line + b"\n")
 
     def rewrite(self, lines: Iterable[bytes]) -> None:
         """Replace all lines; raises OSError if the disk is full."""
@@ -89,7 +90,8 @@ class JsonLinesWriter(LockedFile):
 
     def mark(self) -> tuple[int, str]:
         """Flush all lines and return the mark for continuing later; raises OSError."""
-        self._file.flush()
+        with _named(self.partial):
+            self._file.flush()
         offset = self._file.tell()
         mark = offset, self._digest(offset)
         self._file.seek(offset)
@@ -97,13 +99,25 @@ class JsonLinesWriter(LockedFile):
 
     def sync(self) -> None:
         """Write the flushed lines to the disk; can run in a thread. Raises OSError."""
-        os.fsync(self._file.fileno())
+        with _named(self.partial):
+            os.fsync(self._file.fileno())
 
     def publish(self) -> None:
         """Replace the output with the partial file; raises OSError."""
-        self._file.flush()
+        with _named(self.partial):
+            self._file.flush()
         self.sync()
         self.partial.replace(self.path)
+
+
+@contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """Add the name of a file to an OSError that lacks it, such as the error of a full disk."""
+    try:
+        yield
+    except OSError as error:
+        error.filename = error.filename or str(path)
+        raise
 
 
 def check_output(path: Path) -> None:

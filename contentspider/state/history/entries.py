@@ -55,9 +55,16 @@ class Entries:
         return self._database.count(f"SELECT count(*) {INDEXED}")
 
     def gone_count(self, after: int) -> int:
-        """Return how many pages have gone after the change number *after*."""
-        query = "SELECT count(*) FROM pages WHERE state = 'gone' AND seq > ?"
-        return self._database.count(query, (after,))
+        """Return how many pages have gone after the change number *after*. Pages whose text is at
+        a new address do not count, but a new page replaces one page only.
+        """
+        gone = "FROM pages WHERE state = 'gone' AND seq > ?"
+        moved = (
+            f"SELECT count(DISTINCT content_hash) {gone} AND content_hash IN"  # noqa: S608 - ours
+            " (SELECT content_hash FROM pages WHERE state = 'live' AND seq > ?)"
+        )
+        count = self._database.count(f"SELECT count(*) {gone}", (after,))
+        return count - self._database.count(moved, (after, after))
 
     def has_all(self, since: str) -> bool:
         """Tell whether a crawl that ended at time *since* or later has seen the whole site."""

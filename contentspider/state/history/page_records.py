@@ -69,20 +69,30 @@ class NewPages:
     def __init__(self, databases: Sequence[Database], number: int) -> None:
         self._databases = databases
         query = (
-            "SELECT pages.site, pages.id, pages.url"
+            "SELECT pages.site, pages.content_hash, pages.id, pages.url"
             " FROM changes JOIN pages ON pages.id = changes.id"
             " WHERE changes.crawl = ? AND change = 'new' AND state = 'live' ORDER BY pages.url"
             " LIMIT ?"
         )
         self._pages: dict[str, list[tuple[str, str]]] = {}
+        self._by_hash: dict[tuple[str, str], tuple[str, str]] = {}
         self._words: dict[str, list[array[int]]] = {}
         rows = chain.from_iterable(each.rows(query, (number, MAX_NEW)) for each in databases)
-        for site, *page in islice(rows, MAX_NEW):
+        for site, content_hash, *page in islice(rows, MAX_NEW):
             self._pages.setdefault(site, []).append((page[0], page[1]))
+            self._by_hash.setdefault((site, content_hash), (page[0], page[1]))
             self._words.setdefault(site, []).append(self._of(page[0]))
+
+    def copy(self, page_id: str) -> tuple[str, str] | None:
+        """Return id and URL of a new page of the same site with exactly a page's content."""
+        key = self._value("site", page_id), self._value("content_hash", page_id)
+        page = self._by_hash.get(key)
+        return page if page and page[0] != page_id and self._of(page_id) else None
 
     def successor(self, page_id: str) -> tuple[str, str] | None:
         """Return id and URL of a new page of the same site with nearly a page's content."""
+        if copy := self.copy(page_id):
+            return copy
         site = self._value("site", page_id)
         words = self._of(page_id) if site in self._pages else None
         if not words:

@@ -203,14 +203,24 @@ class HistoryWriter:
         )
         self._set(page.id, state=MOVED, seq=seq)
 
+    def new_address(self, page: PageRecord) -> str:
+        """Return the address of a new page with exactly the content of a known page, "" if there is
+        none; call it after all visits are written.
+        """
+        copy = self._known_new_pages().copy(page.id)
+        return copy[1] if copy else ""
+
+    def _known_new_pages(self) -> NewPages:
+        if self._new_pages is None:
+            self._new_pages = NewPages((self._history, self._draft.database), self._number)
+        return self._new_pages
+
     def mark_gone(self, page: PageRecord, reason: str) -> None:
         """Record that a page is gone; call it after all visits are written. If a new page has the
         same text, the reasons of both pages name the other one.
         """
         at = now()
-        if self._new_pages is None:
-            self._new_pages = NewPages((self._history, self._draft.database), self._number)
-        if (successor := self._new_pages.successor(page.id)) is not None:
+        if (successor := self._known_new_pages().successor(page.id)) is not None:
             new_id, url = successor
             reason += f"; its text is at {url}"
             # Records of an earlier take-over stay as they are, because consumers have read them.

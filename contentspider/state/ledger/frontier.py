@@ -90,6 +90,11 @@ class Frontier:
         """Return how many addresses failed for temporary reasons (see `requeue_failed`)."""
         return self._database.count("SELECT count(*) FROM addresses WHERE state = ?", (RETRY,))
 
+    def unread_addresses(self) -> Iterator[str]:
+        """Yield the addresses that `unread` counts."""
+        rows = self._database.rows("SELECT url FROM addresses WHERE state = ?", (RETRY,))
+        return (url for (url,) in rows)
+
     def recover(self, died: bool) -> list[str]:
         """Requeue the addresses that an ended process had in flight. If that process *died*, return
         the addresses that were in flight in `MAX_DEATHS` dead runs; they fail for good.

@@ -1,0 +1,41 @@
+"""The summary at the end of a crawl."""
+
+from __future__ import annotations
+
+from contentspider.run.summary import summary
+from contentspider.state.outcome import Outcome, Remaining
+
+SKIPPED = "contentspider/pages/skipped/"
+
+
+def lines_of(outcome: Outcome, **stats: int) -> list[str]:
+    named = {name.replace("__", "/"): value for name, value in stats.items()}
+    skipped = {SKIPPED + "login": 2, SKIPPED + "soft_404": 1_000, SKIPPED + "duplicate": 5}
+    return summary(skipped | named, outcome, [], Remaining(), [], ["pages.jsonl"], "models")
+
+
+def test_summary_counts_skipped_pages_and_unread_known_pages() -> None:
+    lines = lines_of(Outcome.COMPLETE, item_scraped_count=3, contentspider__history__kept=1_002)
+    (skipped,) = (line for line in lines if line.startswith("skipped:"))
+    assert "1,000 soft 404, 2 login" in skipped
+    assert "duplicate" not in skipped, "another line has them"
+    assert any("1,002" in line for line in lines)
+    lines = lines_of(Outcome.COMPLETE, item_scraped_count=3)
+    assert not any("known pages" in line for line in lines)
+
+
+def test_summary_says_that_outputs_of_an_earlier_crawl_stay() -> None:
+    for unseen, is_unchanged in ((5, False), (6, True)):
+        counts = {"contentspider__ledger__unseen": unseen, "contentspider__ledger__items": 3}
+        (line,) = (
+            line
+            for line in lines_of(Outcome.INCOMPLETE, item_scraped_count=3, **counts)
+            if line.startswith("items:")
+        )
+        assert ("unchanged" in line) == is_unchanged
+
+
+def test_summary_of_a_crawl_without_items_says_why_pages_were_skipped() -> None:
+    (line,) = lines_of(Outcome.NOTHING_READ)
+    assert "1,000 soft 404, 2 login" in line
+    assert "robots.txt" not in line
