@@ -30,6 +30,9 @@ GAPS = ((10, 1), (30, 2), (60, 3))  # widths of separators in pixels, and their 
 WIDE = 4  # the weight of a separator that is wider than all `GAPS`
 # The weights that a separator gets for a line in it, and for differences between its two sides.
 LINE, BACKGROUND, STYLE, LARGER, PLAIN = 3, 2, 2, 1, -2
+# The weight that a separator gets beside or between columns of a page: blocks of different width
+# beside each other that take `COLUMNS_SHARE` of the page. Blocks of like width are a gallery.
+COLUMNS, COLUMNS_SHARE, COLUMNS_RATIO = 3, 0.2, 1.5
 OVERLAP = 2.0  # pixels of overlap that still count as being apart
 MAX_DEPTH = 200
 
@@ -204,7 +207,7 @@ def _cut(
         return _single_unit(blocks[0], page, pdoc, depth)
     box = box_around(block.element.box for block in blocks)
     elements = [block.element for block in blocks]
-    cuts = [*_separators(blocks, lines, True), *_separators(blocks, lines, False)]
+    cuts = _weighed_separators(blocks, lines, page)
     if not cuts or depth > MAX_DEPTH:
         return Unit(box, min(block.doc for block in blocks), elements)
     heaviest = max(cuts)
@@ -216,6 +219,36 @@ def _cut(
     children = [_cut(group, lines, page, pdoc, depth + 1) for group in groups]
     # Elements may have heavier separators in them.
     return Unit(box, min([doc, *(child.doc for child in children)]), elements, children)
+
+
+def _weighed_separators(blocks: Sequence[_Block], lines: Sequence[Box], page: float) -> list[_Cut]:
+    """Return all separators of some blocks; those at the sides of columns weigh more."""
+    rows, columns = (list(_separators(blocks, lines, axis)) for axis in (True, False))
+    if not rows:
+        added = COLUMNS if _are_columns(blocks, columns, page) else 0
+        return [cut._replace(weight=cut.weight + added) for cut in columns]
+    has_columns = []
+    for group in _groups(blocks, rows):
+        inner = list(_separators(group, lines, False)) if len(group) > 1 else []
+        has_columns.append(_are_columns(group, inner, page))
+    weighed = [
+        cut._replace(weight=cut.weight + COLUMNS) if above != below else cut
+        for cut, (above, below) in zip(rows, pairwise(has_columns), strict=True)
+    ]
+    return [*weighed, *columns]
+
+
+def _are_columns(blocks: Sequence[_Block], cuts: Sequence[_Cut], page: float) -> bool:
+    """Tell whether blocks between vertical separators are columns of a page."""
+    if not cuts:
+        return False
+    groups = [[block.element for block in group] for group in _groups(blocks, cuts)]
+    if not all(any(element.chars for element in group) for group in groups):
+        return False
+    boxes = [box_around(element.box for element in group) for group in groups]
+    widths = [box.right - box.left for box in boxes]
+    is_large = box_around(boxes).area >= COLUMNS_SHARE * page
+    return is_large and max(widths) > COLUMNS_RATIO * min(widths)
 
 
 def _single_unit(block: _Block, page: float, pdoc: int, depth: int) -> Unit:

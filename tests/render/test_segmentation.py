@@ -166,6 +166,33 @@ def test_header_sidebar_main_and_footer_are_separate_visual_units() -> None:
     assert {head.box, side.box, main.box, foot.box} <= set(boxes)
 
 
+def _texts_in(box: tuple[float, ...], number: int) -> Element:
+    """Return an element with paragraphs below each other."""
+    left, top, right, bottom = box
+    height = (bottom - top) / number
+    paragraphs = []
+    for at in range(number):
+        inner = (left, top + at * height, right, top + (at + 1) * height)
+        paragraphs.append(_element("p", inner, _element("", inner, chars=90), chars=90))
+    return _element("div", box, *paragraphs, chars=90 * number)
+
+
+@pytest.mark.parametrize("paragraphs", [1, 2, 7])
+def test_adjoining_parts_with_paragraphs_only_are_separate_visual_units(paragraphs: int) -> None:
+    """The parts have no gaps, lines, colors or fonts between them, only columns of two widths."""
+    boxes = [(0, 0, 900, 90), (0, 90, 250, 900), (250, 90, 900, 500), (0, 900, 900, 980)]
+    head, side, main, foot = (_texts_in(box, paragraphs) for box in boxes)
+    middle = _element("div", (0, 90, 900, 900), side, main)
+    unit = visual_units(_element("body", (0, 0, 900, 980), head, middle, foot))
+    assert {tuple(leaf.box) for leaf in unit.leaves()} == set(boxes)
+
+
+def test_columns_of_one_width_stay_one_visual_unit() -> None:
+    boxes = [(at * 300, 0, at * 300 + 300, 500) for at in range(3)]
+    unit = visual_units(_element("body", (0, 0, 900, 500), *(_texts_in(box, 2) for box in boxes)))
+    assert len(list(unit.leaves())) == 1
+
+
 def test_line_that_overlaps_block_above_is_separate_visual_unit() -> None:
     """Such as ``border-top: 1px solid; height: 0; margin-top: -2px``."""
     above = _element("div", (0, 0, 500, 100), _element("", (0, 0, 500, 100), chars=400))
