@@ -37,12 +37,7 @@ def read_rendered(path: Path) -> Iterator[Page]:
     """Yield the pages of a file of rendered pages (``.jsonl`` or ``.jsonl.gz``); a malformed line
     raises `ContentSpiderError`.
     """
-    return (page for page, _ in read_with_gold(path))
-
-
-def read_with_gold(path: Path) -> Iterator[tuple[Page, str | None]]:
-    """Yield pages as `read_rendered` does, each with the gold text of its record."""
-    return ((page, record.get("gold")) for page, record in read_with_records(path))
+    return (page for page, _ in read_with_records(path))
 
 
 def read_with_records(path: Path) -> Iterator[tuple[Page, dict[str, Any]]]:
@@ -171,6 +166,20 @@ def _visual(
         for side in ("width", "height", "left", "top")
     }
     return {**{str(name): str(value) for name, value in entry["computed"].items()}, **box}
+
+
+def pictures_of(record: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the records of a page's pictures, with boxes that count from the page's corner."""
+    scrolled = _scrolled(record)
+    return [
+        {
+            **picture,
+            "bound": {
+                side: size + scrolled.get(side, 0) for side, size in picture["bound"].items()
+            },
+        }
+        for picture in record.get("images") or ()
+    ]
 
 
 def _extent(record: Mapping[str, Any]) -> tuple[float, float]:

@@ -237,7 +237,7 @@ def test_corpus_has_boxes_of_its_rendered_pages(
     (site,) = read_sites(tmp_path, 40)
     assert [len(page.content.visuals) for page in site.pages] == [1, 1, 0]
     assert site.pages[0].content.extent == (1600, 2000)
-    assert "no record of 1 of 3 gold pages" in caplog.text
+    assert "no record of 1 of 3 pages" in caplog.text
 
 
 def test_trees_need_gold_of_two_owners() -> None:

@@ -355,6 +355,69 @@ def test_pictures_are_rows_with_what_is_around_them(tmp_path: Path) -> None:
     assert leaf["inner_text"] is None and leaf["normalized_top"] is None
 
 
+def test_corpus_has_geometry_of_its_rendered_pages(tmp_path: Path) -> None:
+    """Boxes come from the record of the file; texts and elements from the file itself."""
+    (tmp_path / "tea" / "html").mkdir(parents=True)
+    html = (
+        "<body><main><p>Tea is <i>of leaves</i>.</p><p hidden>None</p></main>"
+        "<img src=/a.png><img src=/b.png><img src=/a.png><img data-src=/c.png>"
+    )
+    for name in ("1.html", "2.html"):
+        (tmp_path / "tea" / "html" / name).write_text(html)
+    (tmp_path / "tea" / "gold.jsonl").write_text('{"path": "1.html", "text": "Tea is of leaves."}')
+
+    def entry(text: str, box: tuple[int, int, int, int], **more: str) -> dict[str, object]:
+        bound = dict(zip(("left", "top", "width", "height"), box, strict=True))
+        step = {"name": "p", "id": "", "classes": []}
+        return {"selector": [step], "text": [text], "computed": {}, "bound": bound, **more}
+
+    record = {
+        "url": "1.html",
+        "titles": [],
+        "descriptions": [],
+        "body": {
+            "bound": {"left": 0, "top": 0, "width": 1000, "height": 500},
+            "scroll": {"left": 0, "top": 100},
+        },
+        "texts": [entry("Tea is of leaves.", (100, -50, 200, 60))],
+        "images": [
+            entry("", (0, 0, 20, 30), src="/a.png"),
+            entry("", (0, 300, 40, 10), src="/a.png"),
+            entry("", (600, 100, 400, 50), src="/b.png"),
+        ],
+    }
+    with gzip.open(tmp_path / "tea" / "rendered.jsonl.gz", "wt") as file:
+        file.write(json.dumps(record))
+    records = list(read_records(find_sources(tmp_path), images=True))
+    first = [each for each in records if each["url"] == "1.html"]
+    place = {name: find(first, tag_name="main")[name] for name in ("normalized_top", "rect_size")}
+    assert place == {"normalized_top": round(50 / 600, 6), "rect_size": 12000}
+    assert find(first, tag_name="main")["label"] == 1
+    pictures = [each for each in first if each["tag_name"] == "img"]
+    assert [each["image_url"] for each in pictures] == ["/a.png", "/b.png", "/a.png", "/c.png"]
+    assert [each["rect_size"] for each in pictures] == [600, 20000, 400, None]
+    assert [each["normalized_top"] for each in pictures] == [
+        *(round(top / 600, 6) for top in (100, 200, 400)),
+        None,
+    ]
+    second = [each for each in records if each["url"] == "2.html"]
+    assert second and all(each["normalized_top"] is None for each in second)
+
+
+def test_rendered_pages_have_labels_of_their_gold(tmp_path: Path) -> None:
+    path = tmp_path / "example.jsonl.gz"
+    record = rendered(0)
+    texts = [" ".join(entry["text"]) for entry in record["texts"]]
+    longest = max(texts, key=len)
+    with gzip.open(path, "wt") as file:
+        file.write(json.dumps(record))
+    gold = {"url": record["url"], "text": longest}
+    (tmp_path / "example.gold.jsonl").write_text(json.dumps(gold))
+    blocks = list(read_records(find_sources(tmp_path), units="blocks"))
+    assert {each["label_source"] for each in blocks} == {"gold"}
+    assert [each["inner_text"] for each in blocks if each["label"]] == [longest]
+
+
 def test_pictures_of_rendered_pages_have_boxes(tmp_path: Path) -> None:
     def picture(tags: list[str], left: int, top: int, size: int) -> dict[str, object]:
         steps = [{"name": tag, "id": "", "classes": ["c-" + tag]} for tag in tags]

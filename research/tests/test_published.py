@@ -21,10 +21,10 @@ from contentspider_research.experiments.experiments import (
 )
 from contentspider_research.experiments.published import judge_blocks, judge_pages, label_by_gold
 from contentspider_research.experiments.rendered_curve import edit_scores
-from contentspider_research.experiments.rendered_sites import find_rendered
 from contentspider_research.features.sets import NUMBERS
 from contentspider_research.metric import edit_score
 from contentspider_research.rendered import rendered_page
+from contentspider_research.rendered_sites import find_rendered
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -85,7 +86,7 @@ def add_rendered(
     element_at: dict[str, _Element] = {}
     for path, element in zip(content.paths, elements, strict=True):
         element_at.setdefault(path, element)
-    boxes = {}
+    boxes: dict[_Element, Box] = {}
     for record in records:
         path, at = content.paths[0], elements[0]
         *steps, _ = record["selector"]
@@ -94,13 +95,33 @@ def add_rendered(
             if path not in element_at:
                 element_at[path] = _added(at, step)
             at = element_at[path]
-        bound = record["bound"]
-        left, top = float(bound["left"]), float(bound["top"])
         image = _added(at, record["selector"][-1])
         image.set("src", _xml_text(record.get("src")))
         image.set("alt", _xml_text(record.get("alt")))
-        boxes[image] = Box(left, top, left + bound["width"], top + bound["height"])
+        boxes[image] = _box(record)
     return boxes
+
+
+def rendered_boxes(root: _Element, records: Sequence[Mapping[str, Any]]) -> dict[_Element, Box]:
+    """Return the boxes of the pictures in the tree of a page that was also rendered.
+
+    A picture has the box of the record with its ``src``. Of several with one ``src`` the first has
+    the box of the first record, and so on. Pictures whose ``src`` a script has changed have none.
+    """
+    with_address: dict[str, list[Box]] = defaultdict(list)
+    for record in reversed(records):
+        with_address[str(record.get("src"))].append(_box(record))
+    boxes = {}
+    for image in root.iter("img"):
+        if same_address := with_address.get(image.get("src") or ""):
+            boxes[image] = same_address.pop()
+    return boxes
+
+
+def _box(record: Mapping[str, Any]) -> Box:
+    bound = record["bound"]
+    left, top = float(bound["left"]), float(bound["top"])
+    return Box(left, top, left + bound["width"], top + bound["height"])
 
 
 def _added(parent: _Element, step: Mapping[str, Any]) -> _Element:

@@ -19,7 +19,7 @@ from contentspider_research.dataset.elements import (
     sibling_tags,
     tree_of,
 )
-from contentspider_research.dataset.pictures import add_rendered, find_pictures
+from contentspider_research.dataset.pictures import add_rendered, find_pictures, rendered_boxes
 from contentspider_research.features.announced import block_ranges, noise_sections
 from contentspider_research.features.derived import CONTAINED
 from contentspider_research.features.geometry import (
@@ -128,7 +128,11 @@ def page_records(
     marked_up = read.elements()
     elements = marked_up or tree_of(content)
     root = elements[0].getroottree().getroot()
-    picture_boxes = add_rendered(elements, content, read.pictures) if images else {}
+    picture_boxes = {}
+    if images and marked_up:
+        picture_boxes = rendered_boxes(root, read.pictures)
+    elif images:
+        picture_boxes = add_rendered(elements, content, read.pictures)
     nodes = read_nodes(root)
     language = page.hints.language or language
     sums = _Sums(read, judged, is_english=language.startswith("en"))
@@ -260,8 +264,11 @@ def _truths(prefix: str, says: frozenset[str]) -> Record:
 
 
 def _place(boxes: Sequence[Box], whole: Box | None, start: int, stop: int) -> Geometry | None:
-    """Return where the blocks stand together, if the page was rendered."""
-    return geometry(box_around(boxes[start:stop]), whole) if whole else None
+    """Return where the shown blocks stand together; None if none is, or if the page was not
+    rendered.
+    """
+    shown = [box for box in boxes[start:stop] if any(box)]
+    return geometry(box_around(shown), whole) if whole and shown else None
 
 
 class _Sums:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -18,7 +18,13 @@ from contentspider.site.title import title_parts
 from contentspider.state.crawls.export import open_crawl_data
 from contentspider_research.corpora import bases
 from contentspider_research.features.announced import header_key
-from contentspider_research.rendered import read_with_records
+from contentspider_research.rendered_sites import (
+    GOLD_SUFFIX,
+    RENDERED,
+    RENDERED_SUFFIXES,
+    add_boxes,
+    read_rendered_site,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -32,8 +38,6 @@ logger = logging.getLogger(__name__)
 
 # Pages that are judged together; of more, each so manyth stands for the site.
 MAX_BATCH = 1_000
-RENDERED_SUFFIXES = (".jsonl", ".jsonl.gz")
-GOLD_SUFFIX = ".gold.jsonl"
 # What this share of a site's titles have in common is its name.
 NAME_SHARE = 0.3
 
@@ -64,7 +68,8 @@ class Source:
     """A site: its name, the files of its pages or the pages themselves, and the gold by page.
 
     *language* is for pages that do not name one, *host* is the host of its pages ("": unknown).
-    *pictures* has the records of the pictures on rendered pages, by page.
+    *pictures* has the records of the pictures on rendered pages, by page. The file *rendered*, if
+    it exists, has the records of rendered *files*.
     """
 
     name: str
@@ -75,6 +80,7 @@ class Source:
     language: str = ""
     host: str = ""
     pictures: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    rendered: Path | None = None
 
     def batches(self) -> Iterator[list[Read]]:
         """Yield the site's pages with text, those together that are judged together."""
@@ -84,7 +90,7 @@ class Source:
                 Read(page, pictures=self.pictures.get(page.url, ()))
                 for page in self.pages[number::count]
             ]
-            read += self._read(self.files[number::count])
+            read += self._read_rendered(self.files[number::count])
             if read := [each for each in read if each.page.content.blocks]:
                 yield read
 
@@ -100,6 +106,14 @@ class Source:
         labels = self.host.split(".")[:-1] or [self.name]
         common = {part for part, count in counts.items() if count >= least}
         return common | {header_key(max(labels, key=len))} - {""}
+
+    def _read_rendered(self, files: Sequence[Path]) -> list[Read]:
+        """Return the pages of *files*, with what the file `rendered` says of them."""
+        pages = list(self._read(files))
+        if self.rendered is None:
+            return pages
+        pictures = add_boxes([each.page for each in pages], self.rendered)
+        return [replace(each, pictures=pictures.get(each.page.url, ())) for each in pages]
 
     def _read(self, files: Sequence[Path]) -> Iterator[Read]:
         walker = new_walker()
@@ -139,6 +153,7 @@ def find_sources(path: Path) -> list[Source]:
                 gold={page.path: page for page in corpus.gold()},
                 language=str(corpus.about.get("language") or ""),
                 host=next((urlsplit(base).hostname or "" for base in bases(corpus)), ""),
+                rendered=corpus.folder / RENDERED,
             )
             for corpus in find_corpora(path)
         ]
@@ -157,11 +172,15 @@ def find_sources(path: Path) -> list[Source]:
 
 
 def _rendered(path: Path) -> Source:
-    pages, pictures = [], {}
-    for page, record in read_with_records(path):
-        pages.append(page)
-        pictures[page.url] = record.get("images") or []
-    return Source(path.name.split(".")[0], pages=pages, pictures=pictures)
+    site = read_rendered_site(path)
+    return Source(
+        site.name,
+        pages=site.pages,
+        gold={gold.path: gold for gold in site.gold if gold},
+        pictures={
+            page.url: pictures for page, pictures in zip(site.pages, site.pictures, strict=True)
+        },
+    )
 
 
 def crawl_sources(ledger_file: Path) -> list[Source]:

@@ -33,8 +33,8 @@ from contentspider.site.vote.blocks import gather
 from contentspider_research import BY_LENGTH, EQUAL
 from contentspider_research.corpora import group_of
 from contentspider_research.experiments.published import judge_blocks, judge_pages, label_by_gold
-from contentspider_research.experiments.rendered_sites import RENDERED, add_boxes, find_rendered
 from contentspider_research.metric import block_score, edit_score
+from contentspider_research.rendered_sites import RENDERED, add_boxes, find_rendered
 from contentspider_research.training import cross_fit, label_blocks
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class ExperimentSite:
 
 def read_sites(source: Path, pages: int) -> list[ExperimentSite]:
     """Return the sites of *source*, without labels and priors: a folder of corpora, or a file or
-    folder of rendered pages (``.jsonl.gz``, `contentspider_research.experiments.rendered_sites`).
+    folder of rendered pages (``.jsonl.gz``, `contentspider_research.rendered_sites`).
 
     Of a corpus a sample of *pages* gold pages is taken. If the corpus has a file `RENDERED`, its
     pages have the boxes and computed CSS in it.

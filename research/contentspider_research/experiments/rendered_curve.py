@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from contentspider_research.experiments.rendered_sites import RenderedSite
+    from contentspider_research.rendered_sites import RenderedSite
 
 
 def edit_scores(site: RenderedSite, labels: str, count: int) -> list[float | None]:

@@ -29,9 +29,9 @@ from contentspider_research.experiments.experiments import (
 from contentspider_research.experiments.hybrid import hybrid_tables
 from contentspider_research.experiments.judging import general_judges, site_judges, with_gold
 from contentspider_research.experiments.rendered_curve import edit_curve
-from contentspider_research.experiments.rendered_sites import find_rendered
 from contentspider_research.features.sets import ALL_SETS, FEATURE_SETS
 from contentspider_research.metric import measures
+from contentspider_research.rendered_sites import find_rendered
 from contentspider_research.training import cross_fit
 
 if TYPE_CHECKING:

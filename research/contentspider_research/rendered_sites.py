@@ -11,12 +11,12 @@ import json
 import logging
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from contentspider.evaluation.corpora import GoldPage, json_lines
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.page.tree.text import tokens
-from contentspider_research.rendered import add_visuals, read_with_gold, read_with_records
+from contentspider_research.rendered import add_visuals, pictures_of, read_with_records
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,14 +38,16 @@ MIN_GOLD_SHARE = 1 / 3
 
 @dataclass(frozen=True, slots=True)
 class RenderedSite:
-    """A file's pages that have text, with their gold (None: none, or it is not on the page);
-    *is_mixed* says that they are single pages of many sites: their records bring the gold.
+    """A file's pages that have text, with their gold (None: none, or it is not on the page) and the
+    records of their *pictures*; *is_mixed* says that they are single pages of many sites: their
+    records bring the gold.
     """
 
     name: str
     file: str
     pages: list[Page]
     gold: list[GoldPage | None]
+    pictures: list[list[dict[str, Any]]]
     is_mixed: bool
 
 
@@ -60,35 +62,42 @@ def find_rendered(source: Path) -> list[RenderedSite]:
             for path in source.iterdir()
             if path.name.endswith(RENDERED_SUFFIXES) and not path.name.endswith(GOLD_SUFFIX)
         )
-    sites = [site for path in files if (site := _read(path)).pages]
+    sites = [site for path in files if (site := read_rendered_site(path)).pages]
     if files and not sites:
         raise ContentSpiderError(f"{source} has no rendered pages")
     return sites
 
 
-def add_boxes(pages: Sequence[Page], file: Path) -> None:
-    """Add the boxes and computed CSS in the records of a *file* to the *pages* of a corpus. If
-    there is no such file, the pages stay as they are.
+def add_boxes(pages: Sequence[Page], file: Path) -> dict[str, list[dict[str, Any]]]:
+    """Add the boxes and computed CSS in the records of a *file* to the *pages* of a corpus, and
+    return the records of their pictures by the address of the page. If there is no such file, the
+    pages stay as they are.
     """
     if not file.is_file():
-        return
-    records = {page.url: record for page, record in read_with_records(file)}
-    for page in pages:
-        if page.url in records:
-            add_visuals(page.content, records[page.url])
-    missing = sum(page.url not in records for page in pages)
+        return {}
+    page_at = {page.url: page for page in pages}
+    pictures = {}
+    for rendered, record in read_with_records(file):
+        if rendered.url in page_at:
+            add_visuals(page_at[rendered.url].content, record)
+            pictures[rendered.url] = pictures_of(record)
+    missing = len(page_at) - len(pictures)
     if missing:
-        logger.warning("%s has no record of %d of %d gold pages", file, missing, len(pages))
+        logger.warning("%s has no record of %d of %d pages", file, missing, len(pages))
+    return pictures
 
 
-def _read(path: Path) -> RenderedSite:
+def read_rendered_site(path: Path) -> RenderedSite:
+    """Return the pages of a file, with the gold in their records or beside the file."""
     name = path.name.split(".")[0]
     beside = _gold_texts(path.with_name(name + GOLD_SUFFIX))
-    pages, texts, is_mixed = [], [], False
-    for page, gold in read_with_gold(path):
+    pages, texts, pictures, is_mixed = [], [], [], False
+    for page, record in read_with_records(path):
+        gold = record.get("gold")
         is_mixed |= gold is not None
         if page.content.blocks:
             pages.append(page)
+            pictures.append(pictures_of(record))
             texts.append(beside.get(page.url) if gold is None else gold)
     return RenderedSite(
         name,
@@ -98,6 +107,7 @@ def _read(path: Path) -> RenderedSite:
             GoldPage(page.url, text, "") if text and _is_on(page, text) else None
             for page, text in zip(pages, texts, strict=True)
         ],
+        pictures,
         is_mixed,
     )
 
