@@ -39,11 +39,15 @@ class SharedHolder(ItemHolder):
 
     def opened(self) -> None:
         """Take over held items, and learn sites only in the turns of this worker."""
-        self.turns = SharedTurns(self._shared)
+        self.turns = SharedTurns(self._shared, self._is_example)
         super().opened()
         self._shared.on_reply = self._apply_reply
         self._shared.on_collected = self._end
         self._shared.is_learning = self._is_learning
+
+    def _is_example(self, url: str) -> bool:
+        """Tell whether a page is an example of own fields."""
+        return bool(self.models.fields_file.example_url(url))
 
     def _is_learning(self) -> bool:
         """Tell whether a site is being learned, or will be learned again from all its pages."""

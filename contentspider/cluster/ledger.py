@@ -23,7 +23,7 @@ from contentspider.state.ledger.ledger import Ledger
 from contentspider.state.ledger.pages import PageSample
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
     from contentspider.cluster.messages import Model, Reply
@@ -235,11 +235,17 @@ class SharedLedger(Ledger):
         for table in ("held_items", "items", "visits"):
             self._database.do(f"DELETE FROM {table} WHERE address = ?", (number,))  # noqa: S608 - our own names
 
-    def add_to_sample(self, site: str, pages: Iterable[bytes]) -> None:
-        """Add pages of other workers to the sample of a site."""
+    def add_to_sample(
+        self, site: str, pages: Iterable[bytes], is_example: Callable[[str], bool]
+    ) -> None:
+        """Offer pages of other workers to the sample of a site. It prefers pages with an own text,
+        and pages for whose addresses *is_example* is true.
+        """
         for data in pages:
             page = Page.load(data)
-            self.pages.offer(site, page, self.own_texts.has(site, page.url))
+            is_first = self.own_texts.has(site, page.url) or is_example(page.url)
+            if page.content.blocks:
+                self.pages.offer(site, page, is_first)
         self.commit()
 
     def begin_filling(self) -> None:

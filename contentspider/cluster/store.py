@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from contentspider.cluster.tables import Row
 
 ROWS = 500  # the number of rows that one query reads
+PAGE_ROWS = 50  # the same for rows with pages, which may have megabytes
 
 
 class LeaseLostError(LedgerFullError):
@@ -182,8 +183,8 @@ class Store:
         return True
 
     def sample(self, site: str, most: int) -> list[bytes]:
-        """Return the first *most* sample pages of a site, the first *most* pages of its templates,
-        and *most* held pages from other workers.
+        """Return the first *most* sample pages of a site from all workers, and the first *most*
+        pages of its templates.
         """
         with self._leased() as cursor:
             cursor.execute(
@@ -194,18 +195,27 @@ class Store:
                 "  (PARTITION BY substring(key FROM %(order)s + 1) ORDER BY key) AS rank FROM keys)"
                 " (SELECT page FROM pages WHERE site = %(site)s ORDER BY place LIMIT %(most)s)"
                 " UNION ALL (SELECT page FROM pages JOIN ranks USING (place)"
-                "  WHERE site = %(site)s ORDER BY rank, key LIMIT %(most)s)"
-                " UNION ALL (SELECT page FROM held_items WHERE site = %(site)s"
-                "  AND worker <> %(worker)s ORDER BY md5(key) LIMIT %(most)s)",
+                "  WHERE site = %(site)s ORDER BY rank, key LIMIT %(most)s)",
                 {
                     "site": site,
                     "most": most,
-                    "worker": self._worker,
                     "order": ORDER_BYTES,
                     "key": ORDER_BYTES + TEMPLATE_BYTES,
                 },
             )
             return [page for (page,) in cursor.fetchall()]
+
+    def held_pages(self, site: str, last: int) -> list[tuple[int, bytes]]:
+        """Return pages that other workers hold of a site, each with the number of its row: at most
+        `PAGE_ROWS` of them, the first after the number *last*.
+        """
+        with self._leased() as cursor:
+            cursor.execute(
+                "SELECT number, page FROM held_items WHERE site = %s AND worker <> %s"
+                " AND number > %s ORDER BY number LIMIT %s",
+                [site, self._worker, last, PAGE_ROWS],
+            )
+            return cursor.fetchall()
 
     def leave(self, reason: str) -> LeaveResult:
         """Return the worker's addresses to the queue. The first worker that leaves when no worker

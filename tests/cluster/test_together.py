@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
-from contextlib import closing
-from typing import TYPE_CHECKING
+from contextlib import closing, nullcontext
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from contentspider.cluster.messages import LeaveResult, Reply
 from contentspider.cluster.store import LeaseLostError, Store
+from contentspider.cluster.turns import SharedTurns
 from contentspider.page.input.page import Page
 from contentspider.site.own.texts import OwnText
 from contentspider.site.sample import sample_order
 from contentspider.state.ledger.items import ItemBinding
+from contentspider.state.ledger.pages import PageSample
 from tests.cluster.ledgers import PAGE, Workers, add, exchange, names, take, workers
 
 if TYPE_CHECKING:
@@ -67,7 +71,8 @@ def test_one_worker_learns_site_from_pages_of_all_workers(workers: Workers) -> N
     assert one.take_turn("e.org"), "it has it"
     assert not other.take_turn("e.org")
     assert other.take_turn("f.org")
-    first.add_to_sample("e.org", one.sample("e.org", 9))
+    pages = [page for _, page in one.held_pages("e.org", 0)]
+    first.add_to_sample("e.org", pages, lambda url: False)
     assert [page.url for page in first.pages.sample("e.org")] == ["http://e.org/1"]
     one.end_turn("e.org")
     assert other.take_turn("e.org")
@@ -216,3 +221,28 @@ def test_worker_gets_rare_templates_of_other_workers(workers: Workers) -> None:
     workers.commit(second)
     sample = [Page.load(data).url for data in workers.store(first).sample("e.org", 5)]
     assert set(sample) == {*addresses[:5], addresses[11]}
+
+
+def test_sample_is_chosen_from_all_held_pages_of_other_workers(
+    workers: Workers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rare templates and examples of own fields are among them."""
+    monkeypatch.setattr("contentspider.cluster.store.PAGE_ROWS", 3)
+    first, second = workers.open(), workers.open()
+    addresses = sorted((f"http://e.org/{n}" for n in range(12)), key=sample_order)
+    for number, url in enumerate(addresses):
+        html = "<ul><li>Tea" if number == 10 else "<p>Tea"
+        second.items.hold("e.org", {}, ItemBinding(Page.from_html(html, url), key=url))
+    workers.commit(second)
+    first.pages = PageSample(first._database, 4)
+
+    async def call_store(call: Any, *values: Any) -> Any:
+        return call(*values)
+
+    keeper: Any = SimpleNamespace(
+        ledger=first, store=workers.store(first), guarded=nullcontext(), call_store=call_store
+    )
+    turns = SharedTurns(keeper, lambda url: url == addresses[11])
+    assert asyncio.run(turns.take("e.org"))
+    urls = {page.url for page in first.pages.sample("e.org")}
+    assert urls == {*addresses[:3], addresses[10], addresses[11]}
