@@ -23,14 +23,17 @@ from contentspider.page.input.page import Page
 from contentspider.recrawl.judge import NEW_PAGE
 from contentspider.site.learn.options import LearningOptions
 from contentspider.site.models.model import SiteModel
+from contentspider.state.crawls.ledgers import history_of
+from contentspider.state.history.history import History
 from contentspider.state.ledger.items import ItemBinding
 from contentspider.state.ledger.ledger import Ledger
-from contentspider.state.ledger.visits import Visit
+from contentspider.state.ledger.visits import Answer, StoredVisit, Visit
 from contentspider.state.outcome import Outcome
 from contentspider.state.stores.models import ModelStore
 from tests.conftest import ROOT
 from tests.messages import raises
 from tests.sites import article
+from tests.state.test_history import take
 
 
 @pytest.fixture
@@ -74,6 +77,26 @@ def test_algorithm_1_sums_all_pages_that_crawl_has_read(
     ledger.close()
     model = learn_in_process(held, "example.org", LearningOptions(labels=labels), 60).model
     assert model.pages == pages
+
+
+def test_algorithm_1_sums_unchanged_pages_that_history_has(held: Path) -> None:
+    """Only those that the crawl has visited, each once."""
+    file = history_of(held)
+    file.parent.mkdir()
+    history = History(file)
+    ledger = Ledger(held)
+    for number in range(4, 9):
+        url = f"https://example.org/{number}"
+        page = Page.from_html(article(number), url)
+        visit = Visit(str(number), url, "example.org", "at", NEW_PAGE, "", "", "model", "first")
+        take(history, str(number), StoredVisit(number, visit, Answer(), "text", page.dump()))
+        if number < 8:
+            ledger.visits.note(visit, number, None, None)
+    history.close()
+    ledger.commit()
+    ledger.close()
+    model = learn_in_process(held, "example.org", LearningOptions(labels="paper"), 60).model
+    assert model.pages == 8
 
 
 def test_site_without_pages_raises_not_enough_text_error(held: Path) -> None:

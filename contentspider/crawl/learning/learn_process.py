@@ -12,6 +12,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from itertools import chain
 from pathlib import Path
@@ -25,6 +26,8 @@ from contentspider.ground.errors import ContentSpiderError, NotEnoughTextError
 from contentspider.site.learn.options import LearningOptions
 from contentspider.site.models.model import SiteModel
 from contentspider.site.vote.labels import PAPER
+from contentspider.state.crawls.ledgers import history_of
+from contentspider.state.history.history import History
 from contentspider.state.ledger.ledger import Ledger
 from contentspider.state.outcome import Outcome
 
@@ -150,11 +153,26 @@ def _pages(ledger: Ledger, site: str, labels: str) -> Iterator[Page]:
     for `PAPER` labels all other pages that the crawl has read come, too.
     """
     urls: set[str] = set()
-    visited = ledger.pages.visited(site) if labels == PAPER else ()
+    visited = _visited(ledger, site) if labels == PAPER else ()
     for page in chain(ledger.items.held_pages(site), ledger.pages.sample(site), visited):
         if page.url not in urls:
             urls.add(page.url)
             yield page
+
+
+def _visited(ledger: Ledger, site: str) -> Iterator[Page]:
+    """Yield the pages of a site that the crawl has visited: new and changed ones from the ledger,
+    unchanged ones from the history, as far as it keeps whole pages.
+    """
+    yield from ledger.pages.visited(site)
+    file = history_of(ledger.path) if ledger.path else None
+    if file is None or not file.exists():
+        return
+    with closing(History(file, read_only=True)) as history:
+        for page_id in ledger.visits.unchanged(site):
+            page = history.stored(page_id)
+            if page is not None:
+                yield page
 
 
 def _compare(learned: LearnedSite, previous: Path) -> list[Any]:

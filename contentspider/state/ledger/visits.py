@@ -139,6 +139,11 @@ class Visits:
         )
         return (page_id for (page_id,) in self._database.rows(query))
 
+    def unchanged(self, site: str) -> Iterator[str]:
+        """Yield the ids of the visited pages of a site that the history has as they are now."""
+        query = "SELECT id FROM visits WHERE page IS NULL AND json_extract(visit, '$.site') = ?"
+        return (page_id for (page_id,) in self._database.rows(query, (site,)))
+
     def after(self, number: int) -> Iterator[StoredVisit]:
         """Yield the visits with larger numbers, in order."""
         query = (
