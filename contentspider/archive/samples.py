@@ -16,14 +16,17 @@ from fastwarc.stream_io import Lz4Reader, Lz4Writer
 
 from contentspider.archive.sources import StoredPage
 from contentspider.site.learn.sampling import MAX_SAMPLE
+from contentspider.site.learn.templates import TemplatePages
 from contentspider.site.sample import sample_order
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Collection, Iterable
     from pathlib import Path
-    from typing import BinaryIO
+    from typing import BinaryIO, TypeAlias
 
     from contentspider.archive.target import Target
+
+    Key: TypeAlias = tuple[bytes, str]
 
 HEAD = struct.Struct(">II")  # the sizes of a page's metadata and of its compressed HTML, in bytes
 
@@ -70,6 +73,50 @@ class Sample:
             self.pages[order] = page
 
 
+class TemplateSample:
+    """The first pages of each template of a site in one shard (`TemplatePages`), at most
+    `MAX_SAMPLE`.
+
+    The templates are only read if the shard has more pages of the site; else *pages* has all of
+    them. Pages are ordered by their keys, the `sample_order` and the digest. *template_of* returns
+    the template of a page, None for one without text; *read* returns a page that was added.
+    """
+
+    def __init__(
+        self,
+        template_of: Callable[[StoredPage], bytes | None],
+        read: Callable[[SampledPage], StoredPage],
+    ) -> None:
+        self.pages: dict[Key, SampledPage] = {}
+        self._template_of, self._read = template_of, read
+        self._templates: TemplatePages[Key] | None = None
+
+    def takes(self, key: Key, stored: StoredPage) -> bool:
+        """Tell whether a page belongs to the sample so far. If it does, it must be added to
+        `pages`.
+        """
+        if key in self.pages:
+            return False
+        if self._templates is None:
+            if len(self.pages) < MAX_SAMPLE:
+                return True
+            self._templates = TemplatePages(MAX_SAMPLE)
+            for earlier, page in list(self.pages.items()):
+                if not self._stays(self._templates, earlier, self._read(page)):
+                    self.pages.pop(earlier, None)
+        return self._stays(self._templates, key, stored)
+
+    def _stays(self, templates: TemplatePages[Key], key: Key, stored: StoredPage) -> bool:
+        """Tell whether a page is among the first of its template. It may replace another page."""
+        template = self._template_of(stored)
+        if template is None:
+            return False
+        dropped = templates.add(key, template, key)
+        for replaced in dropped:
+            self.pages.pop(replaced, None)
+        return key not in dropped
+
+
 class SampleRow(NamedTuple):
     """A sampled page of a bucket. Rows sort by order, and captures of one address by digest.
 
@@ -94,11 +141,44 @@ def choose_sample(rows: list[SampleRow]) -> list[SampleRow]:
     return list({row.order: row for row in rows}.values())[:MAX_SAMPLE]
 
 
-def write_page(file: BinaryIO, site: str, shard: str, page: StoredPage) -> tuple[str, int, int]:
-    """Append a page to a sample file, and return its digest, its offset and its size in bytes."""
-    html = page.html.encode("utf-8", "surrogatepass") if isinstance(page.html, str) else page.html
-    digest = blake2b(f"{page.date}\n".encode("utf-8", "replace") + html, digest_size=8).hexdigest()
-    is_text = page.html is not html
+def with_templates(
+    sample: list[SampleRow],
+    rows: Collection[SampleRow],
+    template_of: Callable[[SampleRow], bytes | None],
+) -> list[SampleRow]:
+    """Return the rows of a site's *sample*, and after them the first ones of each template among
+    all its *rows*, one row per address.
+
+    *template_of* returns the template of a page, None for one without text. It is not called if
+    the site has at most `MAX_SAMPLE` pages.
+    """
+    if len(rows) <= MAX_SAMPLE:
+        return sample
+    of_templates: TemplatePages[SampleRow] = TemplatePages(MAX_SAMPLE)
+    for row in rows:
+        template = template_of(row)
+        if template is not None:
+            of_templates.add((row.order, row.digest), template, row)
+    further = {row.order: row for row in sorted(of_templates.ranked())}
+    of_sample = {row.order for row in sample}
+    return [*sample, *(row for order, row in further.items() if order not in of_sample)]
+
+
+def page_digest(page: StoredPage) -> str:
+    """Return the digest of a page, which orders several captures of one address."""
+    content = f"{page.date}\n".encode("utf-8", "replace") + _html_bytes(page)
+    return blake2b(content, digest_size=8).hexdigest()
+
+
+def _html_bytes(page: StoredPage) -> bytes:
+    return page.html.encode("utf-8", "surrogatepass") if isinstance(page.html, str) else page.html
+
+
+def write_page(
+    file: BinaryIO, site: str, shard: str, page: StoredPage, digest: str
+) -> tuple[int, int]:
+    """Append a page to a sample file, and return its offset and its size in bytes."""
+    html, is_text = _html_bytes(page), isinstance(page.html, str)
     metadata = [site, digest, shard, page.url, page.date, page.content_type, is_text]
     head, packed = json.dumps(metadata).encode(), BytesIO()
     with Lz4Writer(packed) as writer:  # LZ4 takes a tenth of zlib's time
@@ -106,7 +186,7 @@ def write_page(file: BinaryIO, site: str, shard: str, page: StoredPage) -> tuple
     record = HEAD.pack(len(head), len(packed.getvalue())) + head + packed.getvalue()
     start = file.tell()
     file.write(record)
-    return digest, start, len(record)
+    return start, len(record)
 
 
 def read_page(file: BinaryIO, start: int) -> StoredPage:

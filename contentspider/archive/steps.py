@@ -3,7 +3,8 @@
 The steps do not depend on an engine. A task is a dict of JSON values, which any process can run
 that has access to sources, models and target. A task that runs twice writes the same objects. A
 site's sample has the pages whose addresses have the smallest hashes (`contentspider.site.sample`),
-so the site's model is the same however its pages are distributed over shards.
+and the first pages of each template, so the site's model is the same however its pages are
+distributed over shards.
 
 Each page is extracted once: a sampled page when its site is learned, all others with their shard.
 """
@@ -13,6 +14,7 @@ from __future__ import annotations
 import zlib
 from collections import defaultdict
 from functools import lru_cache
+from os import SEEK_END
 from pathlib import Path
 from posixpath import basename
 from tempfile import TemporaryDirectory
@@ -22,9 +24,12 @@ from contentspider.archive.items import Items
 from contentspider.archive.samples import (
     Sample,
     SampledPage,
+    TemplateSample,
     choose_sample,
     get_pages,
+    page_digest,
     read_page,
+    with_templates,
     write_page,
 )
 from contentspider.archive.sources import ShardError, read_shard
@@ -35,6 +40,7 @@ from contentspider.page.input.body import is_binary
 from contentspider.page.input.page import Page
 from contentspider.page.tree.blocks import new_walker
 from contentspider.site.learn.learner import SiteLearner
+from contentspider.site.learn.templates import page_template
 from contentspider.site.sample import sample_order
 from contentspider.state.stores.shared_models import SharedModels, open_models
 
@@ -158,32 +164,76 @@ class SamplePages:
                     self._kept[row] = page
         return page if page.content.blocks else None
 
+    def template(self, row: SampleRow) -> bytes | None:
+        """Return the template of a page; None where `get` returns None."""
+        page = self.get(row, keep=True)
+        return page_template(page) if page else None
+
+
+class ShardSamples:
+    """The samples of the sites in a shard. Their pages are written to a *file*."""
+
+    def __init__(self, file: BinaryIO, shard: str, report: Callable[[int], object]) -> None:
+        self._file, self._shard, self._report = file, shard, report
+        self._walker = new_walker()
+        self._first: dict[str, Sample] = defaultdict(Sample)
+        self._of_templates: dict[str, TemplateSample] = defaultdict(self._template_sample)
+
+    def _template_sample(self) -> TemplateSample:
+        return TemplateSample(self._template, self._read)
+
+    def offer(self, site: str, number: int, stored: StoredPage) -> None:
+        """Add the page with a *number* to the samples of its site that it belongs to."""
+        first, of_templates = self._first[site], self._of_templates[site]
+        key = sample_order(stored.url), page_digest(stored)
+        is_first, is_of_template = first.takes(key[0]), of_templates.takes(key, stored)
+        self._report(number)  # earlier pages may have been read again
+        if not (is_first or is_of_template):
+            return
+        self._file.seek(0, SEEK_END)
+        place = write_page(self._file, site, self._shard, stored, key[1])
+        page = SampledPage(number, key[1], *place)
+        if is_first:
+            first.add(key[0], page)
+        if is_of_template:
+            of_templates.pages[key] = page
+
+    def chosen(self) -> Iterator[tuple[str, set[SampledPage]]]:
+        """Yield each site with its sampled pages."""
+        for site, first in self._first.items():
+            yield site, {*first.pages.values(), *self._of_templates[site].pages.values()}
+
+    def _template(self, stored: StoredPage) -> bytes | None:
+        page = _parse(stored, self._walker)
+        return page_template(page) if page.content.blocks else None
+
+    def _read(self, page: SampledPage) -> StoredPage:
+        self._report(page.number)
+        return read_page(self._file, page.start)
+
 
 def sample_shard(task: Task, target: Target, report: Callable[[int], object]) -> dict[str, Any]:
     """Write the sample of each site in a shard to one sample file per bucket of sites."""
     sites, shard = SiteKeys(), shard_id(task["shard"])
-    samples: dict[str, Sample] = defaultdict(Sample)
     pages, shard_pages = 0, ShardPages(task, report)
     with (
         TemporaryDirectory(prefix="contentspider-archive-") as folder,
         (Path(folder) / "pages").open("w+b") as file,
     ):
+        samples = ShardSamples(file, shard, report)
         for number, stored in shard_pages:
             pages += 1
-            site, order = sites.key(stored.url), sample_order(stored.url)
-            if samples[site].takes(order):
-                page = SampledPage(number, *write_page(file, site, shard, stored))
-                samples[site].add(order, page)
+            samples.offer(sites.key(stored.url), number, stored)
         buckets: dict[int, list[SampledPage]] = defaultdict(list)
-        for site, sample in samples.items():
-            buckets[zlib.crc32(site.encode()) % task["buckets"]] += sample.pages.values()
+        for site, sampled in samples.chosen():
+            buckets[zlib.crc32(site.encode()) % task["buckets"]] += sampled
         for bucket, bucket_pages in buckets.items():
             with (Path(folder) / "bucket").open("wb") as part:
                 for page in bucket_pages:
                     file.seek(page.start)
                     part.write(file.read(page.size))
             target.put(Path(folder) / "bucket", f"{_bucket_folder(task, bucket)}/{shard}")
-    numbers = sorted(page.number for sample in samples.values() for page in sample.pages.values())
+    numbers = sorted(page.number for _, sampled in samples.chosen() for page in sampled)
     is_all = len(numbers) == pages and not shard_pages.left_out
     note = {"held": numbers, "is_all": is_all, "damage": shard_pages.damage}
     target.write_note(_sampled_note(shard), note)
@@ -274,6 +324,7 @@ def _learn(
     sample = [row for row in choose_sample(rows) if pages.get(row, keep=True)]
     if len(sample) < MIN_PAGES:
         return False
+    sample = with_templates(sample, rows, pages.template)
     report(number)
     sample_pages = (pages.get(row, number) for row in sample)
     store.save(SiteLearner(site).fit(filter(None, sample_pages)))

@@ -12,13 +12,21 @@ import sys
 import time
 import uuid
 import zlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
 from contentspider.archive import sources, steps
 from contentspider.archive.child import Child
-from contentspider.archive.samples import Sample, SampledPage
+from contentspider.archive.samples import (
+    Sample,
+    SampledPage,
+    SampleRow,
+    TemplateSample,
+    choose_sample,
+    page_digest,
+    with_templates,
+)
 from contentspider.archive.sources import ShardError, StoredPage, find_shards, read_shard
 from contentspider.archive.target import Target
 from contentspider.archive.tasks import EXTRACT, LEARN, SAMPLE, STEPS, job_of, tasks_of
@@ -459,6 +467,66 @@ def test_sample_keeps_pages_of_smallest_order_once_per_url() -> None:
                 sample.add(order, SampledPage(0, digest, 0, 0))
     assert sorted(sample.pages) == sorted(map(sample_order, urls))[:MAX_SAMPLE]
     assert {page.digest for page in sample.pages.values()} == {"2"}
+
+
+def test_sample_by_templates_does_not_depend_on_sharding(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also if addresses were captured several times, with other templates, or without text."""
+    monkeypatch.setattr("contentspider.archive.samples.MAX_SAMPLE", 12)
+    draw = random.Random(7)
+    templates = ["common"] * 60 + [f"rare {number}" for number in range(9)] + [""]
+    usual = draw.choices(templates, k=450)
+    captures = []
+    for number in range(600):
+        address = draw.randrange(450)
+        template = usual[address] if draw.random() < 0.9 else draw.choice(templates)
+        captures.append(StoredPage(f"https://e.org/{address}", template, "", f"{number}"))
+
+    def template_of(page: StoredPage) -> bytes | None:
+        return str(page.html).encode() or None
+
+    def sample(shards: int) -> set[StoredPage]:
+        rows = []
+        for shard in range(shards):
+            first = Sample()
+            of_templates = TemplateSample(template_of, lambda page: captures[page.number])
+            for number in range(shard, len(captures), shards):
+                stored = captures[number]
+                key = sample_order(stored.url), page_digest(stored)
+                page = SampledPage(number, key[1], 0, 0)
+                if first.takes(key[0]):
+                    first.add(key[0], page)
+                if of_templates.takes(key, stored):
+                    of_templates.pages[key] = page
+            assert len(of_templates.pages) <= 12
+            for page in {*first.pages.values(), *of_templates.pages.values()}:
+                url = captures[page.number].url
+                rows.append(
+                    SampleRow(sample_order(url), page.digest, page.number, 0, f"{shard}", url, "")
+                )
+        rows.sort()
+        chosen = with_templates(
+            choose_sample(rows), rows, lambda row: template_of(captures[row.number])
+        )
+        assert len({row.url for row in chosen}) == len(chosen)
+        return {captures[row.number] for row in chosen}
+
+    expected = sample(1)
+    assert {page.html for page in expected} >= set(templates) - {""}
+    for shards in (2, 3, 7, 40, 600):
+        assert sample(shards) == expected, shards
+
+
+def test_templates_of_small_sites_are_not_read() -> None:
+    def read(page: object) -> NoReturn:
+        raise AssertionError(page)
+
+    sample = TemplateSample(read, read)
+    for number in range(MAX_SAMPLE):
+        key = number.to_bytes(8, "big"), ""
+        assert sample.takes(key, StoredPage(f"https://e.org/{number}", "Tea"))
+        sample.pages[key] = SampledPage(number, "", 0, 0)
+    with pytest.raises(AssertionError):
+        sample.takes((b"", ""), StoredPage("https://e.org/more", "Tea"))
 
 
 def test_archive_output_files_are_written_atomically(tmp_path: Path) -> None:
