@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from contentspider.page.tree.blocks import PageBlocks
     from contentspider_research.dataset.elements import Node
+    from contentspider_research.dataset.sources import Read
 
 # Attributes with the address of a picture that a script loads, and with several of one picture.
 LATE = ("data-src", "data-original", "data-lazy-src")
@@ -73,7 +74,16 @@ class Picture:
         return columns
 
 
-def add_rendered(
+def rendered_pictures(elements: Sequence[_Element], read: Read) -> dict[_Element, Box]:
+    """Return the boxes of the pictures of a page, by the records of the rendered page. If its
+    markup is missing, the pictures are added to the tree of its *elements*.
+    """
+    if read.file is None:
+        return _add_rendered(elements, read.page.content, read.pictures)
+    return _rendered_boxes(elements[0].getroottree().getroot(), read.pictures)
+
+
+def _add_rendered(
     elements: Sequence[_Element], content: PageBlocks, records: Sequence[Mapping[str, Any]]
 ) -> dict[_Element, Box]:
     """Add the pictures in the *records* of a rendered page to the tree that its blocks gave
@@ -102,7 +112,7 @@ def add_rendered(
     return boxes
 
 
-def rendered_boxes(root: _Element, records: Sequence[Mapping[str, Any]]) -> dict[_Element, Box]:
+def _rendered_boxes(root: _Element, records: Sequence[Mapping[str, Any]]) -> dict[_Element, Box]:
     """Return the boxes of the pictures in the tree of a page that was also rendered.
 
     A picture has the box of the record with its ``src``. Of several with one ``src`` the first has

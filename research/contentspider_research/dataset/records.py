@@ -19,7 +19,7 @@ from contentspider_research.dataset.elements import (
     sibling_tags,
     tree_of,
 )
-from contentspider_research.dataset.pictures import add_rendered, find_pictures, rendered_boxes
+from contentspider_research.dataset.pictures import find_pictures, rendered_pictures
 from contentspider_research.features.announced import block_ranges, noise_sections
 from contentspider_research.features.derived import CONTAINED
 from contentspider_research.features.geometry import (
@@ -128,11 +128,7 @@ def page_records(
     marked_up = read.elements()
     elements = marked_up or tree_of(content)
     root = elements[0].getroottree().getroot()
-    picture_boxes = {}
-    if images and marked_up:
-        picture_boxes = rendered_boxes(root, read.pictures)
-    elif images:
-        picture_boxes = add_rendered(elements, content, read.pictures)
+    picture_boxes = rendered_pictures(elements, read) if images else {}
     nodes = read_nodes(root)
     language = page.hints.language or language
     sums = _Sums(read, judged, is_english=language.startswith("en"))
