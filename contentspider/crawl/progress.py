@@ -78,7 +78,7 @@ class Progress(Component):
     def line(self) -> str:
         """Return the line with the counts of the crawl."""
         get = self.stats.get_value
-        pages = get("contentspider/pages/tagged", 0)
+        pages = get("contentspider/pages/tagged", 0) - get("contentspider/pages/read_again", 0)
         held_count = get("contentspider/items/held", 0) - get("contentspider/items/released", 0)
         rate = pages / max(time.monotonic() - self.started, 0.001)
         learned = get("contentspider/sites/learned", 0) + get("contentspider/models/loaded", 0)

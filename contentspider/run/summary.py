@@ -112,7 +112,8 @@ def _counts(stats: Mapping[str, Any], items: int, outputs: Sequence[str], models
     kept_chars, dropped_chars = count("chars/kept"), count("chars/dropped")
     share = kept_chars / max(kept_chars + dropped_chars, 1)
     unsent = count("pages/not_modified")
-    read = count("pages/tagged") + count("pages/same_body") + unsent
+    tagged = count("pages/tagged") - count("pages/read_again")
+    read = tagged + count("pages/same_body") + unsent
     kinds = by_kind(stats, "contentspider/pages/unread/")
     unmodified = f" ({unsent} of them not sent: not modified)" if unsent else ""
     lines = [

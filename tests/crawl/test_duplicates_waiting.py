@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from scrapy import Request
 
+from contentspider.crawl.base.meta import ROW_META_KEY
 from contentspider.crawl.base.outcomes import Retry
 from contentspider.crawl.spider.duplicates import MIN_TEXT_CHARS, Duplicates, is_form, plain_form
 from contentspider.page.input.page import Page
 from contentspider.site.models.record import page_id
 from tests.crawl.test_site_spider import parse
-from tests.crawls import Crawl
+from tests.crawls import Crawl, received
 from tests.sites import article, prose
 
 if TYPE_CHECKING:
@@ -117,6 +118,13 @@ def test_page_with_missing_or_different_canonical_is_requested_again(
     one = page("/0?page=2", "/0", article(0))
     assert not duplicates.unread_canonical(one.url, one, rows[0]), "it is the end"
     assert duplicates.claim(one.url, one, rows[0])
+    assert not crawl.stat("pages/read_again")
+    for row in rows:
+        request = Request("https://e.org/", meta={ROW_META_KEY: row})
+        crawl.keeper.addresses.watch(row, request)
+        received(crawl, request, crawl.answer(request))
+    crawl.finish()
+    assert crawl.stat("pages/read_again") == 2
 
 
 def waiting_copies(crawl: Crawl, duplicates: Duplicates) -> list[int]:

@@ -140,6 +140,8 @@ class Addresses:
             if not flight.state and not flight.is_answered:
                 self.note_our_failure(row, "no answer: a component failed, see the log")
             self.forget(row)
+            if self.is_at_end and row in self._copies and flight.is_answered:
+                self._state.stats.inc_value("contentspider/pages/read_again")
             state = flight.state or "fetched"
             if flight.retry is not Retry.NEVER:
                 state = AddressState.RETRY
