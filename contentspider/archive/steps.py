@@ -286,17 +286,14 @@ def learn_bucket(task: Task, target: Target, report: Callable[[int], object]) ->
                 left_out.append(f"learning {site}")
             elif model is None and _learn(site, rows, pages, store, number, report):
                 model, learned = store.load(site), learned + 1
-            for row in rows:
-                if row.shard in written_shards:
-                    continue
+            unwritten_rows = (row for row in rows if row.shard not in written_shards)
+            for row in unwritten_rows:
                 if page := pages.get(row):
                     items.add(row.shard, page, site, model, row.date)
                 elif row.number in skipped:
                     left_out.append(row.url)
         report(NO_PAGE)
-        if isinstance(store, SharedModels):
-            for error in store.send():
-                raise error
+        _send(store)
         items.put(target, task["format"])
     damage = {shard: _damage(shard, target) for shard in map(basename, names)}
     complete_shards = [shard for shard, error in damage.items() if not error]
@@ -308,6 +305,13 @@ def learn_bucket(task: Task, target: Target, report: Callable[[int], object]) ->
         "left_out": left_out,
         "damage": first_damage,
     }
+
+
+def _send(store: ModelStore) -> None:
+    """Send new models to a shared store; raises the first error."""
+    if isinstance(store, SharedModels):
+        for error in store.send():
+            raise error
 
 
 def _learn(

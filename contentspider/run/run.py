@@ -97,27 +97,32 @@ def crawl_settings(options: argparse.Namespace) -> Settings:
     """
     settings = Settings()
     settings.setmodule(project, priority="project")
-    feeds = [output for output in options.output if "://" in output]
-    files = (str(output.path) for output in local_outputs(options) if output.kind == "jsonl")
-    overriding: dict[str, Any] = {
-        "CONTENTSPIDER_OUTPUT_FILE": next(files, ""),
-        "FEEDS": {feed: {"overwrite": not options.resume} for feed in feeds},
-        "LOG_LEVEL": options.log_level,
-    }
-    if options.own_site:
-        overriding |= OWN_SITE
-    for option in CRAWL_FLAGS:
-        if option.setting and (value := getattr(options, option.key)) is not None:
-            overriding[option.setting] = dict(value) if isinstance(option.default, dict) else value
-    if options.concurrency:
-        overriding["CONCURRENT_REQUESTS"] = max(options.concurrency, 16)
-        overriding["AUTOTHROTTLE_TARGET_CONCURRENCY"] = options.concurrency
-    settings.setdict(overriding, priority="cmdline")
+    settings.setdict(_option_settings(options), priority="cmdline")
     for name, value in dict(options.set).items():
         set_checked(settings, name, value)
     for extension, switch in EXTENSION_SWITCHES.items():
         if not settings.getbool(switch):
             settings["EXTENSIONS_BASE"].pop(extension, None)
+    return settings
+
+
+def _option_settings(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the settings that the options of the command line give, without those of ``-s``."""
+    feeds = [output for output in options.output if "://" in output]
+    files = (str(output.path) for output in local_outputs(options) if output.kind == "jsonl")
+    settings: dict[str, Any] = {
+        "CONTENTSPIDER_OUTPUT_FILE": next(files, ""),
+        "FEEDS": {feed: {"overwrite": not options.resume} for feed in feeds},
+        "LOG_LEVEL": options.log_level,
+    }
+    if options.own_site:
+        settings |= OWN_SITE
+    for option in CRAWL_FLAGS:
+        if option.setting and (value := getattr(options, option.key)) is not None:
+            settings[option.setting] = dict(value) if isinstance(option.default, dict) else value
+    if options.concurrency:
+        settings["CONCURRENT_REQUESTS"] = max(options.concurrency, 16)
+        settings["AUTOTHROTTLE_TARGET_CONCURRENCY"] = options.concurrency
     return settings
 
 

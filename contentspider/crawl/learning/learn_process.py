@@ -161,8 +161,8 @@ def _pages(ledger: Ledger, site: str, labels: str) -> Iterator[Page]:
 
 
 def _visited(ledger: Ledger, site: str) -> Iterator[Page]:
-    """Yield the pages of a site that the crawl has visited: new and changed ones from the ledger,
-    unchanged ones from the history, as far as it keeps whole pages.
+    """Yield the pages of a site that the crawl has visited. The ledger has the new and the changed
+    pages, and the history has the unchanged pages.
     """
     yield from ledger.pages.visited(site)
     file = history_of(ledger.path) if ledger.path else None

@@ -135,20 +135,23 @@ class Addresses:
         """Write the outcomes of the addresses whose requests, callbacks and items are finished."""
         busy = in_progress(self._state.crawler)
         for row, flight in list(self._in_flight.items()):
-            if flight.request in busy:
-                continue
-            if not flight.state and not flight.is_answered:
-                self.note_our_failure(row, "no answer: a component failed, see the log")
-            self.forget(row)
-            if self.is_at_end and row in self._copies and flight.is_answered:
-                self._state.stats.inc_value("contentspider/pages/read_again")
-            state = flight.state or "fetched"
-            if flight.retry is not Retry.NEVER:
-                state = AddressState.RETRY
-            self._state.ledger.frontier.finish(row, state, flight.reason, flight.target)
-            has_room = len(self._retries) < MAX_ASKED_AGAIN
-            if flight.retry is Retry.AT_END and has_room and not self.is_at_end:
-                self._retries.append(row)
+            if flight.request not in busy:
+                self._finish(row, flight)
+
+    def _finish(self, row: int, flight: InFlight) -> None:
+        """Write the outcome of an address."""
+        if not flight.state and not flight.is_answered:
+            self.note_our_failure(row, "no answer: a component failed, see the log")
+        self.forget(row)
+        if self.is_at_end and row in self._copies and flight.is_answered:
+            self._state.stats.inc_value("contentspider/pages/read_again")
+        state = flight.state or "fetched"
+        if flight.retry is not Retry.NEVER:
+            state = AddressState.RETRY
+        self._state.ledger.frontier.finish(row, state, flight.reason, flight.target)
+        has_room = len(self._retries) < MAX_ASKED_AGAIN
+        if flight.retry is Retry.AT_END and has_room and not self.is_at_end:
+            self._retries.append(row)
 
     def retry_failed(self) -> int:
         """Queue the failed addresses a second time, at the end of the run; return how many.

@@ -219,7 +219,7 @@ class GonePages:
         counts = {"gone": 0, "moved": 0, "kept": 0, "doubted": 0}
         moves = self._further_moves(moved_ids)
         moved_ids.update(move.known_page.id for move in moves)
-        unread = [known_page for known_page in self._unseen if known_page.id not in moved_ids]
+        unread = self._unread(moved_ids)
         gone = await self._gone(unread, pause)
         counts["kept"] = len(unread) - len(gone)
         losses = gone + [move.loss for move in moves if move.is_redirect]
@@ -232,12 +232,11 @@ class GonePages:
             doubted_ids = {known_page.id for known_page, _ in losses}
             gone = [loss for loss in gone if loss[0].id not in doubted_ids]
             moves = [move for move in moves if move.known_page.id not in doubted_ids]
+        counts["moved"], counts["gone"] = len(moves), len(gone)
         for move in moves:
             takeover.move(move.known_page, move.id, move.url, move.reason)
-        counts["moved"] = len(moves)
         for known_page, reason in gone:
             takeover.mark_gone(known_page, reason)
-            counts["gone"] += 1
             await pause()
         if self.is_complete:
             await self._count_missing(takeover, unread, pause)
@@ -247,6 +246,10 @@ class GonePages:
         """Return the moves of the known pages, without the pages with *moved_ids*."""
         moves = chain.from_iterable(self._moves.values())
         return [move for move in moves if move.known_page.id not in moved_ids]
+
+    def _unread(self, moved_ids: Collection[str]) -> list[PageRecord]:
+        """Return the known pages that the crawl has not read, without the pages that moved."""
+        return [known_page for known_page in self._unseen if known_page.id not in moved_ids]
 
     async def _gone(self, unread: Sequence[PageRecord], pause: Pause) -> list[Loss]:
         """Return the pages that are gone, of pages that the crawl has not read."""
