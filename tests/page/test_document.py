@@ -13,6 +13,14 @@ from contentspider.page.input.page import Page
 from tests.sites import blocks
 
 
+@pytest.mark.parametrize(("depth", "is_cut"), [(900, False), (1_100, True)])
+def test_pages_with_too_deep_elements_are_marked_truncated(depth: int, is_cut: bool) -> None:
+    """Old pages have a font element in each paragraph that is never closed."""
+    page = Page.from_html(f"<body>{'<p><font>' * depth}<p>Tea</body>")
+    assert page.content.truncated is is_cut
+    assert [block.text for block in page.content.blocks] == ([] if is_cut else ["Tea"])
+
+
 def test_huge_pages_are_marked_truncated() -> None:
     html = "<p>" + "word " * 40 + "</p>"
     page = Page.from_html(html * 50_000)  # 10 MB

@@ -30,6 +30,7 @@ from contentspider.crawl.middlewares.documents import Documents
 from contentspider.crawl.queue.memory import room_for
 from contentspider.page.input.body import (
     MAX_BYTES,
+    MAX_DEPTH,
     MAX_TAGS,
     NOT_ASCII,
     declared_encoding,
@@ -135,9 +136,11 @@ class BlocksMiddleware(Component):
         if page.content.truncated:
             self.stats.inc_value("contentspider/pages/truncated")
             logger.warning(
-                "%s has more than %d blocks of text; further blocks are left out",
+                "%s has more than %d blocks of text, or elements nested more than %d deep; the rest"
+                " is left out",
                 page.url,
                 MAX_BLOCKS,
+                MAX_DEPTH,
             )
 
     def _read(self, response: HtmlResponse) -> Page:

@@ -43,6 +43,9 @@ MAX_TAGS = 250_000
 # A byte of text takes up to 24 bytes of memory until the page is in the history.
 MAX_BYTES = 12_000_000
 
+# libxml2 reads nothing after an element that is nested more deeply.
+MAX_DEPTH = 2_048
+
 # Parsed in place of an empty body, for which lxml returns no tree.
 EMPTY_HTML = b"<html></html>"
 # The ASCII characters that `str.strip` removes.
@@ -183,6 +186,16 @@ def parse(body: bytes) -> _Element:
     parser = etree.HTMLParser(huge_tree=True, encoding="utf-8")
     root = etree.fromstring(body, parser)
     return root if root is not None else etree.fromstring(EMPTY_HTML, parser)
+
+
+def is_too_deep(root: _Element) -> bool:
+    """Tell whether a tree ends at `MAX_DEPTH`: the rest of its page was not read."""
+    element: _Element | None = root
+    depth = 0
+    while element is not None:
+        depth += 1
+        element = next(element.iterchildren("*", reversed=True), None)
+    return depth >= MAX_DEPTH
 
 
 def limit_markup(body: bytes) -> bytes:

@@ -6,7 +6,7 @@ import logging
 import re
 from typing import TYPE_CHECKING
 
-from contentspider.page.input.body import is_binary
+from contentspider.page.input.body import MAX_DEPTH, is_binary
 from contentspider.page.input.page import Page
 from contentspider.page.tree.blocks import MAX_BLOCKS, new_walker
 
@@ -75,6 +75,10 @@ def read_pages(
         page = Page.from_html(body, url, None, attributes, walker, overrides, fields_file)
         if page.content.truncated:
             logger.warning(
-                "%s has more than %d blocks of text; the rest is left out", path, MAX_BLOCKS
+                "%s has more than %d blocks of text, or elements nested more than %d deep; the rest"
+                " is left out",
+                path,
+                MAX_BLOCKS,
+                MAX_DEPTH,
             )
         yield page

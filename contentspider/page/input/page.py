@@ -12,7 +12,7 @@ from contentspider.ground.errors import DAMAGE, StateError
 from contentspider.page.about.hints import Hints, read_head
 from contentspider.page.about.metadata import Metadata, Statements
 from contentspider.page.about.stated_texts import StatedText
-from contentspider.page.input.body import as_utf8, parse
+from contentspider.page.input.body import as_utf8, is_too_deep, parse
 from contentspider.page.input.corrections import Corrections, correct
 from contentspider.page.input.own_values import OwnValues
 from contentspider.page.input.serialization import from_record, to_record
@@ -102,6 +102,7 @@ class Page:
         rules = overrides.rules(url) if overrides else []
         containers: list[_Element] | None = [] if rules or attributes else None
         content, hint_elements = read_tree(root, max_blocks, attributes, walker, containers)
+        content.truncated |= is_too_deep(root)
         if attributes and containers is not None:
             content.around = read_surroundings(containers)
         hints, statements, texts = read_head(root, hint_elements)

@@ -64,9 +64,10 @@ class PageBlocks:
     *parents*, *tags*, *paths* and *positions* have one entry per block-level element, in document
     order: the index of its parent (-1 for the root), its tag, its selector path, and its position
     among the siblings with its tag. Elements without text are left out, except the root.
-    *truncated* tells that the page had more blocks than the limit. *base* is the address in the
-    page's ``base`` element. *has_left_out* tells that directives of the site's owner excluded text,
-    *ignores_directives* that the walker did not obey them.
+    *truncated* tells that the rest of the page was left out, because it has too many blocks or
+    elements that are nested too deeply. *base* is the address in the page's ``base`` element.
+    *has_left_out* tells that directives of the site's owner excluded text, *ignores_directives*
+    that the walker did not obey them.
 
     The other lists are empty unless requested. *attributes* has the attributes of each element and
     of the inline elements in it. *around* has the surroundings of each element. *visuals* has the
