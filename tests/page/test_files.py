@@ -59,7 +59,7 @@ def test_truncated_page_is_logged(tmp_path: Path, caplog: pytest.LogCaptureFixtu
     (tmp_path / "long.html").write_text("<p>x" * 20_001)
     (page,) = read_pages(tmp_path)
     assert len(page.content.blocks) == 20_000
-    assert "long.html " + wording("page.too-many-blocks", "20000") in caplog.text
+    assert "long.html " + wording("page.too-many-blocks", "20000", "2048") in caplog.text
 
 
 def test_json_lines_end_only_at_line_feeds(tmp_path: Path) -> None:
