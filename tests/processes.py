@@ -214,6 +214,7 @@ def _become(command: list[str], folder: str, environment: Mapping[str, str]) -> 
     os.setsid()
     os.environ.clear()
     os.environ.update(environment)
+    tempfile.tempdir = None  # the server may have been started with another TMPDIR
     os.chdir(folder)
     subprocess.Popen = OwnPopen  # type: ignore[misc]
     # What the server's are set to hangs on the files that it was started with.
