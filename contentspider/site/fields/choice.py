@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from contentspider.page.about.visible import visible_section
 from contentspider.site.fields.shown import ADDRESS, BESIDE, shown_author, shown_dates
-from contentspider.site.fields.site_fields import AUTHOR, NO_KNOWLEDGE, PUBLISHED
+from contentspider.site.fields.site_fields import AUTHOR, NO_KNOWLEDGE, PUBLISHED, TITLE
 from contentspider.site.title import page_title
 
 if TYPE_CHECKING:
@@ -23,10 +23,11 @@ def item_title(page: Page, site_fields: SiteFields | None, is_listing: bool) -> 
     If neither a person nor the metadata give a title, the heading in the place of the site's titles
     counts (not on listings). Otherwise, and without such a heading, it is the `page_title`.
     """
-    has_title = page.metadata.title or (page.corrections and page.corrections.title)
-    if has_title or site_fields is None or is_listing:
+    if site_fields is None:
         return page_title(page)
-    return site_fields.title(page) or page_title(page)
+    has_title = page.metadata.title or (page.corrections and page.corrections.title)
+    learned = "" if has_title or is_listing else site_fields.title(page)
+    return learned or page_title(page, site_fields.of(TITLE).common)
 
 
 def page_dates(
