@@ -153,6 +153,8 @@ def _field_lines(model: SiteModel) -> list[str]:
             line += "; not used, since all state one value and show others"
         if knowledge.distrusted:
             line += f"; rules that contradict them are not used: {', '.join(knowledge.distrusted)}"
+        if knowledge.common:
+            line += f"; nearly all pages have: {', '.join(knowledge.common)}"
         lines.append(line)
         lines += [
             f"  {learned.place}: right on {learned.right} of {learned.given} pages held back"

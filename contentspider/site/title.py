@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
@@ -16,7 +17,7 @@ from contentspider.page.words.names import HEADINGS
 from contentspider.page.words.tidy import tidy
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Sequence
+    from collections.abc import Collection, Container, Iterable, Sequence
 
     from contentspider.page.input.page import Page
     from contentspider.page.tree.blocks import Block
@@ -35,20 +36,38 @@ MAX_PARTS = 8  # separators of a title after the first MAX_PARTS are ignored
 # host names by chance.
 HOST_SHARE = 0.6
 MIN_KEY_CHARS = 4
+# Titles and headings name the site if this share of its pages, and this many of them, have them.
+COMMON_SHARE = 0.9
+MIN_COMMON_PAGES = 8
 # A heading may be longer than the title that it contains, but at most this many times.
 MAX_LENGTH_RATIO = 3
 
 
-def page_title(page: Page) -> str:
+def page_title(page: Page, common: Collection[str] = ()) -> str:
     """Return the page's title, without the site's name, in at most `MAX_TITLE_CHARS` characters.
 
     A title that a person's overrides give comes first. Otherwise it is a heading that a title in
     the head confirms, preferably an ``h1``; or else the title of the page's main entity (JSON-LD,
     Open Graph); or else ``<title>``. Headings that only name the site are skipped.
+
+    *common* has the keys of titles and headings that nearly all pages of the site have; they name
+    the site. A page with such a title has its ``h1`` as its title, unless it is the front page.
     """
     if page.corrections and page.corrections.title:
         return page.corrections.title
-    return tidy(_choose(page), MAX_TITLE_CHARS)
+    is_front_page = not INDEX.sub("", split_address(page.url).path).strip("/")
+    return tidy(_choose(page, () if is_front_page else common), MAX_TITLE_CHARS)
+
+
+def common_titles(pages: Sequence[Page]) -> tuple[str, ...]:
+    """Return the keys of the titles in the head, and of the ``h1``, that nearly all pages have."""
+    counts: Counter[str] = Counter()
+    for page in pages:
+        texts = [page.metadata.title, *page.hints.titles[:1]]
+        keys = {heading.key for heading in _headings(page.content.blocks[:MAX_BLOCKS], ("h1",))}
+        counts.update((keys | set(map(title_key, texts))) - {""})
+    least = max(MIN_COMMON_PAGES, COMMON_SHARE * len(pages))
+    return tuple(sorted(key for key, count in counts.items() if count >= least))
 
 
 def page_heading(text: str) -> str:
@@ -72,17 +91,20 @@ def _headings(blocks: Iterable[Block], tags: Container[str]) -> list[_Heading]:
     return [_Heading(title_key(block.text), block) for block in blocks if block.tag in tags]
 
 
-def _choose(page: Page) -> str:
+def _choose(page: Page, common: Collection[str]) -> str:
     stated = page.metadata.title
     head_title = page.hints.titles[0] if page.hints.titles else stated
     blocks = page.content.blocks[:MAX_BLOCKS]
     top_headings = [heading for heading in _headings(blocks, ("h1",)) if heading.key]
     if not head_title:
         return top_headings[0].text if top_headings else ""
-    site = _SiteNames(page, [head_title, stated, *(h.block.text for h in top_headings)])
+    titles = [head_title, stated, *(heading.block.text for heading in top_headings)]
+    site = _SiteNames(page, titles, common)
     if heading := _stated_heading(top_headings, title_key(stated), site):
         return heading.text
     own_headings = [heading for heading in top_headings if not site.is_name(heading.key)]
+    if title_key(head_title) in common and (heading := _first_title(own_headings, page.url)):
+        return heading.text
     parts = site.without_name(head_title)
     if heading := _opening(own_headings, parts):
         return heading.text
@@ -90,6 +112,15 @@ def _choose(page: Page) -> str:
     if heading := _inside(own_headings, parts, headings):
         return heading.text
     return _choose_without_top_heading(site, stated, head_title, headings)
+
+
+def _first_title(headings: Iterable[_Heading], address: str) -> _Heading | None:
+    """Return the first heading that is not a link to another page, as entries of lists are."""
+    for heading in headings:
+        targets = [target for _, _, target in heading.block.spans if is_link(target)]
+        if all(join(address, target).partition("#")[0] in ("", address) for target in targets):
+            return heading
+    return None
 
 
 def _stated_heading(
@@ -164,14 +195,15 @@ def _inside(
 class _SiteNames:
     """The names of the page's site: the stated name, link texts to the front page, and the host.
 
-    *titles* are the page's titles and ``h1``. Links with other texts are not examined.
+    *titles* are the page's titles and ``h1``. Links with other texts are not examined. *common* has
+    the keys of names that the site's pages have in common.
     """
 
-    def __init__(self, page: Page, titles: Sequence[str]) -> None:
+    def __init__(self, page: Page, titles: Sequence[str], common: Collection[str]) -> None:
         address = split_address(page.url)
         host = address.hostname or ""
         self._hosts = [title_key(host), title_key(host.removeprefix("www.").rpartition(".")[0])]
-        self._names = {title_key(page.metadata.site_name)} - {""}
+        self._names = {title_key(page.metadata.site_name), *common} - {""}
         self._page, self._path, self._titles = page, address.path, titles
 
     def is_stated_name(self, key: str) -> bool:

@@ -18,6 +18,7 @@ from contentspider.page.input.body import (
     decode,
     limit_markup,
     page_encoding,
+    without_early_ends,
 )
 from contentspider.page.input.page import Page
 
@@ -103,10 +104,45 @@ def test_ordinary_responses_pass_unchanged() -> None:
         HtmlResponse("http://a.example/", headers=odd, body=b"\0\1\2\3" * 99),
         HtmlResponse("http://a.example/", body=b"%PDF-1.4"),
         HtmlResponse("http://a.example/", body=b"<p id=a class=b>" * 50_000),
+        HtmlResponse("http://a.example/", body=b"<p>x</body></html>\n"),
         HtmlResponse("http://a.example/", body="<p>日本".encode("utf-16")),
         HtmlResponse("http://a.example/", body="<p>日本".encode("cp932"), encoding="cp932"),
     ):
         assert passed_on(response) is response
+
+
+EARLY_ENDS = (
+    "<head><title>Tea</title></head></html>\n<body><p>Green</p><a href=/y>z</a></body></html>",
+    "<body><p>Green</p></body></html><a href=/y>z</a>",
+    "<body><div><p>Green</p></BODY>\n</HTML ></div><!-- tea --><a href=/y>z</a></body></html>",
+    "<body><p>Green</p><p></html> <a href=/y>z</a></p>",
+)
+
+
+@pytest.mark.parametrize("markup", EARLY_ENDS)
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "cp1252"])
+def test_text_and_links_after_the_end_of_the_page_are_read(markup: str, encoding: str) -> None:
+    body = markup.encode(encoding)
+    content_type = f"text/html; charset={encoding}"
+    page = Page.from_html(body, content_type=content_type)
+    assert [block.text for block in page.content.blocks] == ["Green", "z"]
+    headers = {"Content-Type": content_type}
+    response = passed_on(HtmlResponse("http://a.example/", headers=headers, body=body))
+    assert response.css("p::text").get() == "Green"
+    assert response.css("a::attr(href)").getall() == ["/y"]
+
+
+def test_page_that_ends_once_is_not_copied() -> None:
+    for body in (b"<p>x", b"<html><p>x</body></html>", b"<p>x</html>\n ", b"<p>x</body>y"):
+        assert without_early_ends(body) is body
+
+
+def test_mended_page_does_not_count_as_cut() -> None:
+    crawler = get_crawler()
+    response = HtmlResponse("http://a.example/", body=EARLY_ENDS[0].encode())
+    asyncio.run(BodiesMiddleware(crawler).process_response(Request(response.url), response))
+    assert crawler.stats is not None
+    assert not crawler.stats.get_value("contentspider/pages/cut")
 
 
 def test_tags_with_thousands_of_attributes_are_cut_in_responses() -> None:

@@ -142,6 +142,36 @@ def test_breadcrumbs_become_sections_without_first_and_last() -> None:
             "",
         ),
         (
+            "named by the element around it",
+            "<h1>A</h1><p class=docLastUpdated>更新: <time datetime='2024-03-02'></time></p>",
+            "",
+            "2024-03-02",
+        ),
+        (
+            "the last change below a long text",
+            "<h1>A</h1>" + "<i></i>" * 99 + "<time class=updated datetime='2024-03-02'></time>",
+            "",
+            "2024-03-02",
+        ),
+        (
+            "last changes of other pages",
+            (
+                "<h1>A</h1>" + "<i></i>" * 99 + "<time class=updated datetime='2024-03-02'></time>"
+                "<time class=updated datetime='2024-03-03'></time>"
+            ),
+            "",
+            "",
+        ),
+        (
+            "its own class comes first",
+            (
+                "<h1>A</h1><p class=foot__last-modified>On"
+                " <time class=entry-date datetime='2024-03-01'></time></p>"
+            ),
+            "2024-03-01",
+            "",
+        ),
+        (
             "microdata",
             (
                 "<h1>A</h1><span itemprop='dateModified' content='2024-03-02'></span>"

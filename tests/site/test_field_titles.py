@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from contentspider.page.input.page import Page
-from contentspider.site.fields.site_fields import TITLE
+from contentspider.site.fields.site_fields import TITLE, FieldKnowledge
 from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.models.model import SiteModel
 from contentspider.site.models.record import OptionalFields, page_fields
@@ -81,3 +81,63 @@ def test_headings_that_differ_from_stated_titles_teach_nothing() -> None:
     stated = "<meta property=og:title content='Order number {0}{0}'>"
     model = SiteLearner("e.org").fit(page(number, stated=stated) for number in range(PAGES))
     assert model.fields[TITLE].places == ()
+
+
+BOOK = "<title>{0} - Harbour handbook</title>", "<header><h1>Harbour handbook</h1></header>"
+SHOP = "<title>Harbour lamps</title>", "<header><a href=/>Start</a></header>"
+
+
+@pytest.fixture(scope="module", params=[BOOK, SHOP], ids=["book", "shop"])
+def template(request: pytest.FixtureRequest) -> tuple[str, str]:
+    """Return the title and the header of a site that states no titles."""
+    head, header = request.param
+    return head, header
+
+
+@pytest.fixture(scope="module")
+def unstated(template: tuple[str, str]) -> SiteModel:
+    return SiteLearner("e.org").fit(
+        plain(template, f"Lamp {number}", f"Lamp {number} of wood") for number in range(PAGES)
+    )
+
+
+def plain(template: tuple[str, str], stated: str, heading: str, path: str = "lamp") -> Page:
+    head, header = template
+    text = "".join(f"<p>{prose(stated, part)}</p>" for part in range(8))
+    html = f"{head.format(stated)}{header}<main><h1>{heading}</h1>{text}</main>"
+    return Page.from_html(html, f"https://e.org/{path}")
+
+
+def test_title_that_all_pages_have_is_the_name_of_the_site(
+    template: tuple[str, str], unstated: SiteModel
+) -> None:
+    shown = title(unstated, plain(template, "Mooring", "How to moor a boat"))
+    # The handbook states the chapter in <title>; the shop states only its name.
+    assert shown == ("Mooring" if template == BOOK else "How to moor a boat")
+
+
+def test_entry_of_a_list_is_not_the_title(template: tuple[str, str], unstated: SiteModel) -> None:
+    entry = "<a href=/lamp/7>Lamp 7</a>"
+    assert title(unstated, plain(template, "Lamps", entry)) != "Lamp 7"
+    own = plain(template, "Lamps", "<a href='#lamps'>Lamps of tin</a>")
+    assert title(unstated, own) in ("Lamps", "Lamps of tin")
+
+
+def test_front_page_keeps_the_name_of_the_site(
+    template: tuple[str, str], unstated: SiteModel
+) -> None:
+    shown = plain(template, "Welcome aboard", "Good evening", path="index.html")
+    assert title(unstated, shown) in ("Harbour handbook", "Harbour lamps")
+
+
+def test_names_in_titles_are_saved(unstated: SiteModel, tmp_path: Path) -> None:
+    unstated.save(tmp_path / "model")
+    loaded = SiteModel.load(tmp_path / "model")
+    assert loaded.fields[TITLE] == unstated.fields[TITLE]
+    assert len(loaded.fields[TITLE].common) == 1
+
+
+def test_models_without_names_in_titles_are_read() -> None:
+    record = FieldKnowledge(stated=3).to_record()
+    del record["common"]
+    assert FieldKnowledge.parse(record) == FieldKnowledge(stated=3)

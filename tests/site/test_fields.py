@@ -9,6 +9,7 @@ import pytest
 from contentspider.page.about.authors import name_key
 from contentspider.page.about.written_dates import dates_in
 from contentspider.page.input.page import Page
+from contentspider.site.fields.choice import page_author, page_dates
 from contentspider.site.fields.places import Place, path_ends
 from contentspider.site.fields.shown import BESIDE, MARKED
 from contentspider.site.fields.site_fields import AUTHOR, PUBLISHED
@@ -199,3 +200,21 @@ def test_equally_good_places_are_learned_in_document_order() -> None:
     model = learned(*(page(number, shown=shown) for number in range(PAGES)))
     paths = [learned.place.path for learned in model.fields[AUTHOR].places]
     assert paths == [path for number in range(3) for path in (f"body/p.s{number}", f"p.s{number}")]
+
+
+ENTRY = (
+    "<article><h2><a href=/{0}>Entry {0}</a></h2>"
+    "<time itemprop=datePublished datetime=2024-03-0{0}></time>"
+    "<a rel=author href=/ada>Ada Byron</a></article>"
+)
+
+
+@pytest.mark.parametrize(("stated", "day"), [("", ""), (STATED, "2024-05-06")])
+def test_date_and_author_of_an_entry_are_not_those_of_the_listing(stated: str, day: str) -> None:
+    head = "<title>News</title>" + stated.format(month=5, day=6, name="Bob Frank")
+    html = head + "<h1>News</h1>" + "".join(ENTRY.format(number) for number in range(1, 5))
+    listing = Page.from_html(html, "https://e.org/2024/03/02/")
+    assert page_dates(listing, "News", None, is_listing=True) == (day, "")
+    names = page_author(listing, "News", None, is_listing=True)
+    assert names == (("Bob Frank",) if stated else ())
+    assert page_dates(listing, "News", None, is_listing=False)[0] == (day or "2024-03-01")

@@ -39,6 +39,7 @@ from contentspider.page.input.body import (
     limit_markup,
     named_encoding,
     page_encoding,
+    without_early_ends,
 )
 from contentspider.page.input.documents import OFFICE, PDF, document_kind
 from contentspider.page.input.page import Page
@@ -63,7 +64,9 @@ MAX_LARGE = 2
 
 
 class BodiesMiddleware(Component):
-    """Mends the encoding of responses, and cuts bodies with far more markup than pages need."""
+    """Mends the encoding of responses, removes ends of the page that are not at the end, and cuts
+    bodies with far more markup than pages need.
+    """
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
@@ -74,8 +77,8 @@ class BodiesMiddleware(Component):
         if not isinstance(response, TextResponse) or is_binary(response.body):
             return response
         with room_for(response, self.crawler):
-            safe = await _run_off_loop(_make_safe, response, self.large)
-        if safe.body is not response.body:
+            safe, is_cut = await _run_off_loop(_make_safe, response, self.large)
+        if is_cut:
             self.stats.inc_value("contentspider/pages/cut")
         return safe
 
@@ -225,8 +228,10 @@ def _came_with_request(item: object, response: Response) -> bool:
     return any(value is item for value in values)
 
 
-def _make_safe(response: TextResponse) -> TextResponse:
-    """Return a response in its true encoding, if that is another, and with limited markup."""
+def _make_safe(response: TextResponse) -> tuple[TextResponse, bool]:
+    """Return a response in its true encoding, if that is another, and with limited markup that
+    libxml2 reads to its end. Also tell whether the markup was cut.
+    """
     body = response.body
     content_type = header(response, "Content-Type")
     encoding = declared_encoding(body, content_type)
@@ -234,18 +239,21 @@ def _make_safe(response: TextResponse) -> TextResponse:
         encoding = page_encoding(body, content_type)
         logger.debug("%s is read as %s, not in the encoding that it declares", response, encoding)
         response = response.replace(encoding=encoding)
-    if isinstance(response, HtmlResponse):
-        if encoding in NOT_ASCII:
-            body = response.text.encode("utf-8", "replace")
-        limited = limit_markup(body)
-        if limited is not body:
-            logger.warning(
-                "%s is cut: it has more than %d bytes, %d tags, 500,000 attributes, or 1,000"
-                " attributes in one tag",
-                response,
-                MAX_BYTES,
-                MAX_TAGS,
-            )
-            encoding = "utf-8" if encoding in NOT_ASCII else response.encoding
-            return response.replace(body=limited, encoding=encoding)
-    return response
+    if not isinstance(response, HtmlResponse):
+        return response, False
+    if encoding in NOT_ASCII:
+        body = response.text.encode("utf-8", "replace")
+    limited = limit_markup(body)
+    if limited is not body:
+        logger.warning(
+            "%s is cut: it has more than %d bytes, %d tags, 500,000 attributes, or 1,000"
+            " attributes in one tag",
+            response,
+            MAX_BYTES,
+            MAX_TAGS,
+        )
+    readable = without_early_ends(limited)
+    if readable is not body:
+        encoding = "utf-8" if encoding in NOT_ASCII else response.encoding
+        response = response.replace(body=readable, encoding=encoding)
+    return response, limited is not body

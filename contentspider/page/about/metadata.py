@@ -248,7 +248,8 @@ def _marked_dates(marks: Sequence[Mark]) -> tuple[str, str]:
     ]
     headline = _headline(marks)
     near = [(mark, date) for mark, date in dates if _is_near(mark.place, headline)]
-    if not near and len({date[:10] for mark, date in dates if not _is_modified(mark)}) == 1:
+    days = {date[:10] for mark, date in dates if not _is_modified(mark)}
+    if not near and len(days or {date[:10] for _, date in dates}) == 1:
         near = dates
     modified = [date for mark, date in near if _is_modified(mark)]
     published = [(mark, date) for mark, date in near if not _is_modified(mark)]

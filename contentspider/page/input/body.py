@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -45,6 +46,8 @@ MAX_BYTES = 12_000_000
 
 # libxml2 reads nothing after an element that is nested more deeply.
 MAX_DEPTH = 2_048
+END_OF_PAGE = re.compile(rb"</html\s*>", re.IGNORECASE)
+END_TAGS = re.compile(rb"</(?:html|body)\s*>", re.IGNORECASE)
 
 # Parsed in place of an empty body, for which lxml returns no tree.
 EMPTY_HTML = b"<html></html>"
@@ -183,6 +186,7 @@ def as_utf8(html: bytes | str, content_type: str | None = None) -> bytes:
 def parse(body: bytes) -> _Element:
     """Return the root element of a page's tree; *body* is the result of `as_utf8`."""
     body = limit_markup(body).replace(b"\0", b"").strip() or EMPTY_HTML
+    body = without_early_ends(body)
     parser = etree.HTMLParser(huge_tree=True, encoding="utf-8")
     root = etree.fromstring(body, parser)
     return root if root is not None else etree.fromstring(EMPTY_HTML, parser)
@@ -196,6 +200,18 @@ def is_too_deep(root: _Element) -> bool:
         depth += 1
         element = next(element.iterchildren("*", reversed=True), None)
     return depth >= MAX_DEPTH
+def without_early_ends(body: bytes) -> bytes:
+    """Return *body* without the ends of the page if the first is not at the end.
+
+    libxml2 drops what follows `</html>`. Browsers show it in the body of the page.
+
+    >>> without_early_ends(b"<head></head></html><body><p>Tea</p></body></html>")
+    b'<head></head><body><p>Tea</p>'
+    """
+    end = END_OF_PAGE.search(body)
+    if end is None or not body[end.end() :].strip(SPACE):
+        return body
+    return END_TAGS.sub(b"", body)
 
 
 def limit_markup(body: bytes) -> bytes:

@@ -33,6 +33,8 @@ cdef object OTHERS = re.compile(
     r"(?:$|[\s_-])",
     re.IGNORECASE,
 )
+# Classes of the element around the date of a page's last change.
+cdef object CHANGED = re.compile(r"last[_-]?(?:updated?|modified)", re.IGNORECASE)
 # Limits for stated texts. Each ingredient of a recipe is one element; its markup is longer than its
 # text.
 cdef int MAX_STATED = 200
@@ -229,5 +231,8 @@ cdef bint add_date(xmlNode* node, int place, list found) except -1:
         return False
     text = attribute_of(node, "datetime") or attribute_of(node, "content")
     about = itemprop + " " + attribute_of(node, "class").lower()
+    if about == " " and node.parent.type == XML_ELEMENT_NODE:
+        if CHANGED.search(attribute_of(node.parent, "class")):
+            about = "modified"
     found.append(("date", about, text or etree.textOf(node) or "", place))
     return True

@@ -5,16 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from contentspider.page.about.visible import visible_section
-from contentspider.site.fields.shown import ADDRESS, BESIDE, shown_author, shown_dates
-from contentspider.site.fields.site_fields import AUTHOR, NO_KNOWLEDGE, PUBLISHED
+from contentspider.site.fields.shown import shown_author, shown_dates
+from contentspider.site.fields.site_fields import AUTHOR, NO_KNOWLEDGE, PUBLISHED, TITLE
 from contentspider.site.title import page_title
 
 if TYPE_CHECKING:
     from contentspider.page.input.page import Page
     from contentspider.site.fields.site_fields import SiteFields
-
-# On a listing these rules find the date and the author of an entry.
-NOT_IN_LISTINGS = (ADDRESS, BESIDE)
 
 
 def item_title(page: Page, site_fields: SiteFields | None, is_listing: bool) -> str:
@@ -23,10 +20,11 @@ def item_title(page: Page, site_fields: SiteFields | None, is_listing: bool) -> 
     If neither a person nor the metadata give a title, the heading in the place of the site's titles
     counts (not on listings). Otherwise, and without such a heading, it is the `page_title`.
     """
-    has_title = page.metadata.title or (page.corrections and page.corrections.title)
-    if has_title or site_fields is None or is_listing:
+    if site_fields is None:
         return page_title(page)
-    return site_fields.title(page) or page_title(page)
+    has_title = page.metadata.title or (page.corrections and page.corrections.title)
+    learned = "" if has_title or is_listing else site_fields.title(page)
+    return learned or page_title(page, site_fields.of(TITLE).common)
 
 
 def page_dates(
@@ -40,6 +38,8 @@ def page_dates(
     2. the page's metadata, unless the site has shown that they are wrong
     3. a place where the site's pages show their day (`SiteFields`)
     4. the general rules (`shown_dates`), without the rules that are wrong on this site
+
+    A listing shows the days of its entries, so only the first two count.
     """
     metadata = page.metadata
     knowledge = site_fields.of(PUBLISHED) if site_fields else NO_KNOWLEDGE
@@ -47,11 +47,11 @@ def page_dates(
         return page.corrections.published_at, metadata.modified_at
     if PUBLISHED in metadata.stated and knowledge.trusts_stated:
         return metadata.published_at, metadata.modified_at
-    published = site_fields.published_at(page) if site_fields and not is_listing else ""
-    if published:
+    if is_listing:
+        return "", metadata.modified_at
+    if site_fields and (published := site_fields.published_at(page)):
         return published, metadata.modified_at
-    distrusted = (*knowledge.distrusted, *(NOT_IN_LISTINGS if is_listing else ()))
-    shown = shown_dates(page, title, distrusted)
+    shown = shown_dates(page, title, knowledge.distrusted)
     return shown.published, metadata.modified_at or shown.modified
 
 
@@ -67,11 +67,13 @@ def page_author(
     if page.corrections and page.corrections.author:
         return page.corrections.author
     knowledge = site_fields.of(AUTHOR) if site_fields else NO_KNOWLEDGE
-    if AUTHOR in metadata.stated and knowledge.trusts_stated:
+    is_stated = AUTHOR in metadata.stated
+    if is_stated and knowledge.trusts_stated:
         return metadata.author
-    names = site_fields.author(page) if site_fields and not is_listing else ()
-    distrusted = (*knowledge.distrusted, *(NOT_IN_LISTINGS if is_listing else ()))
-    return names or shown_author(page, title, distrusted) or metadata.author
+    if is_listing:
+        return metadata.author if is_stated else ()
+    names = site_fields.author(page) if site_fields else ()
+    return names or shown_author(page, title, knowledge.distrusted) or metadata.author
 
 
 def page_section(

@@ -22,13 +22,14 @@ from contentspider.site.fields.precision import (
 from contentspider.site.fields.shown import AUTHOR_RULES, DATE_RULES
 from contentspider.site.fields.site_fields import (
     AUTHOR,
+    NO_KNOWLEDGE,
     PUBLISHED,
     READERS,
     TITLE,
     FieldKnowledge,
     PlaceReader,
 )
-from contentspider.site.title import page_title
+from contentspider.site.title import common_titles, page_title
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -140,7 +141,8 @@ FIELDS = {
 def learn_fields(
     pages: Sequence[Page], slot_of: Callable[[str], str]
 ) -> Mapping[str, FieldKnowledge]:
-    """Return the learned knowledge of each field that some *pages* state, by the field's name.
+    """Return the learned knowledge of each field that some *pages* state, by the field's name, and
+    of the titles that nearly all pages have.
 
     *pages* should be in a random order, because every other page is held back as a test.
     """
@@ -149,6 +151,8 @@ def learn_fields(
         stating = (Example(page, value) for page in pages if (value := field.stated(page)))
         if examples := list(islice(stating, MAX_EXAMPLES)):
             learned[name] = _learn(name, examples, slot_of)
+    if common := common_titles(pages[:MAX_EXAMPLES]):
+        learned[TITLE] = replace(learned.get(TITLE, NO_KNOWLEDGE), common=common)
     return learned | learn_lists(pages, slot_of)
 
 

@@ -47,13 +47,14 @@ class FieldKnowledge:
     pages in the sample that state the field. *trusts_stated* is False if all of them state one
     value but show different values; then statements are ignored. *distrusted* names the general
     rules (`contentspider.site.fields.shown`) whose values contradict the statements; these rules
-    are ignored.
+    are ignored. *common* has the keys of the values that nearly all pages have (only of titles).
     """
 
     places: tuple[LearnedPlace, ...] = ()
     stated: int = 0
     trusts_stated: bool = True
     distrusted: tuple[str, ...] = ()
+    common: tuple[str, ...] = ()
 
     def to_record(self) -> dict[str, Any]:
         """Return the knowledge as JSON values, for `parse`."""
@@ -67,6 +68,7 @@ class FieldKnowledge:
             int(record["stated"]),
             bool(record["trusts_stated"]),
             tuple(map(str, record["distrusted"])),
+            tuple(map(str, record.get("common", ()))),
         )
 
 
