@@ -305,16 +305,17 @@ class ItemHolder(Component):
                 )
                 continue
             await self._learn_and_release(state)
-        self._restore_learned()
+        self._restore_states()
         await pass_site_items(self.keeper, self.options)
 
-    def _restore_learned(self) -> None:
-        """Give the models of this crawl's earlier runs to the history, which is filtered by them.
-        This run may have read no page of their sites.
+    def _restore_states(self) -> None:
+        """Give the models of the sites of this crawl's earlier runs to the history, which compares
+        and filters pages by them. This run may have read no page of these sites.
         """
         revisits = self.keeper.revisits
         if self.keeper.is_resumed and revisits is not None:
-            revisits.add_states({key: self.state_of(key) for key in learned_sites(self.keeper)})
+            sites = {site for _, site, _ in self.keeper.ledger.visits.models(0)}
+            revisits.add_states({site: self.state_of(site) for site in sites})
 
 
 class ItemPipelines(ItemPipelineManager):
