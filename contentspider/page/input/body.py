@@ -200,6 +200,8 @@ def is_too_deep(root: _Element) -> bool:
         depth += 1
         element = next(element.iterchildren("*", reversed=True), None)
     return depth >= MAX_DEPTH
+
+
 def without_early_ends(body: bytes) -> bytes:
     """Return *body* without the ends of the page if the first is not at the end.
 
