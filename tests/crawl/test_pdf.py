@@ -112,9 +112,10 @@ def test_pages_of_pdf_that_take_too_long_are_left_out() -> None:
     assert seconds_for(bytes(5_000_000)) == seconds_for(bytes(9_000_000)) == MAX_SECS
 
 
-def test_reading_of_pdf_ends_with_crawl() -> None:
+def test_reading_of_pdf_ends_with_crawl(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("pypdf")
-    # The process that reads has not even started when the crawl is over.
+    # The crawl is asked at once, so that the process that reads is never faster.
+    monkeypatch.setattr(reading, "POLL_SECS", 0)
     assert read_document(make_pdf([LINES]), "x", is_over=lambda: True) is None
 
 

@@ -314,7 +314,8 @@ class ItemHolder(Component):
         """
         revisits = self.keeper.revisits
         if self.keeper.is_resumed and revisits is not None:
-            sites = {site for _, site, _ in self.keeper.ledger.visits.models(0)}
+            visited_sites = {site for _, site, _ in self.keeper.ledger.visits.models(0)}
+            sites = visited_sites.union(learned_sites(self.keeper))
             revisits.add_states({site: self.state_of(site) for site in sites})
 
 
