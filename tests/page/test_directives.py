@@ -105,7 +105,8 @@ def test_crawl_counts_pages_with_noindex_parts_and_flag_keeps_them(
     for flags, count in ((), 1), (("--no-directives",), 0):
         folder = tmp_path / str(count)
         folder.mkdir()
-        answer = run("crawl", f"{site.url}/", *flags, "--stats", "stats.json", cwd=folder)
+        options = (*flags, "--own-site", "--stats", "stats.json")
+        answer = run("crawl", f"{site.url}/", *options, cwd=folder)
         assert ("not to be indexed" in answer.stderr) is bool(count)
         stats = json.loads((folder / "stats.json").read_text())["stats"]
         assert stats.get("contentspider/pages/directives", 0) == count

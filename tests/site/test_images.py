@@ -135,7 +135,7 @@ def test_items_contain_images_only_if_requested(site: Site, tmp_path: Path) -> N
         picture = f"<p><img src=/{number}.jpg alt='Cup {number}'> {prose('beside', number)}</p>"
         site.add(f"/{number or ''}", page(number, picture, aside=links))
     asked = ("-s", "CONTENTSPIDER_IMAGES=True")
-    run("crawl", f"{site.url}/", *asked, "-o", "pages.jsonl", cwd=tmp_path)
+    run("crawl", f"{site.url}/", "--own-site", *asked, "-o", "pages.jsonl", cwd=tmp_path)
     shown = {str(item["url"]): item["images"] for item in read_jsonl(tmp_path / "pages.jsonl")}
     assert shown.keys() == {f"{site.url}/{number or ''}" for number in range(12)}
     for url, images in shown.items():
@@ -143,7 +143,7 @@ def test_items_contain_images_only_if_requested(site: Site, tmp_path: Path) -> N
         assert [image["url"] for image in images] == [f"{site.url}/{number}.jpg"]  # type: ignore[attr-defined]
     again = tmp_path / "again"
     again.mkdir()
-    run("crawl", f"{site.url}/", "-o", "pages.jsonl", cwd=again)
+    run("crawl", f"{site.url}/", "--own-site", "-o", "pages.jsonl", cwd=again)
     assert all(item["images"] == [] for item in read_jsonl(again / "pages.jsonl"))
 
 

@@ -91,7 +91,7 @@ def test_crawled_pages_are_collected_from_warc_or_index(tmp_path: Path) -> None:
         site.add("/1", article(1))
         site.add("/picture.png", b"\x89PNG", kind="image/png")
         state = ["--name", "mine", "--state-dir", "state"]
-        warc = ["-o", "out.jsonl", "--warc", "pages.warc.gz"]
+        warc = ["--own-site", "-o", "out.jsonl", "--warc", "pages.warc.gz"]
         run("crawl", site.url, *warc, *state, cwd=tmp_path)
         given = ("mine", tmp_path / "again", 10, str(tmp_path / "state"))
         again = collect(*given, is_private_allowed=True)
