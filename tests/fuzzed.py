@@ -195,6 +195,8 @@ def _use(page: Page, by: SiteModel | None, passage_chars: int = 300) -> None:
 
 
 def pages(_: Path) -> One:
+    model()  # learned before the memory of the inputs is measured
+
     def one(draw: random.Random) -> None:
         page = _page(garbled(draw, PAGES, TAGS.split()), draw)
         _use(page, model() if draw.random() < 0.7 else None)
