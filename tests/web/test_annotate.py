@@ -458,3 +458,11 @@ def test_unfinished_tags_take_no_time(part: str) -> None:
     begin = time.process_time()
     start_tags(part * 100_000)
     assert time.process_time() - begin < 1
+
+
+@pytest.mark.parametrize("part", [" ", "/", "= "])
+def test_long_gaps_in_tags_take_no_time(part: str) -> None:
+    tag = f"<a b={part * 50_000}>"
+    begin = time.process_time()
+    assert start_tags(f"<p>{tag}") == [(0, "<p>"), (3, tag)]
+    assert time.process_time() - begin < 1

@@ -24,6 +24,7 @@ OPENING = re.compile(r"<(?:!--|[!?]|(?P<name>[a-zA-Z][^\s/>]*))")
 RAW_ENDINGS = {
     name: re.compile(f"</{name}(?=[\\s/>])", re.IGNORECASE) for name in ("script", "style")
 }
+GAP = re.compile(r"[\s/]*")  # between attributes
 # Matches one attribute. A single pattern for a whole tag would never end on some tags.
 ATTRIBUTE = re.compile(
     r"""[\s/]*([^\s/>=][^\s/>=]*)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>"'][^\s>]*)))?"""
@@ -62,7 +63,10 @@ def _end(text: str, ending: str, start: int) -> int:
 
 def _tag_end(text: str, position: int) -> int:
     """Return the offset behind a tag whose name ends at a *position*; 0 if the tag never ends."""
-    while position < len(text) and text[position] != ">":
+    while gap := GAP.match(text, position):
+        position = gap.end()
+        if text[position : position + 1] in (">", ""):
+            break
         attribute = ATTRIBUTE.match(text, position)
         position = attribute.end() if attribute else position + 1
     return position + 1 if position < len(text) else 0
