@@ -199,6 +199,25 @@ def test_copies_of_a_page_are_one_target_of_a_text(site: Site) -> None:
     assert site.anchors()[3] == ["Ferries"]
 
 
+def test_links_to_many_copies_of_a_page_take_linear_time(tmp_path: Path) -> None:
+    """SQLite's steps are counted, since times vary."""
+    steps = []
+    for count in (50, 200):
+        site, calls = Site(tmp_path / str(count)), []
+        numbers = range(2, count + 2)
+        with closing(History(site.path)) as history:
+            connection = history._database._connection
+            connection.set_progress_handler(lambda calls=calls: calls.append(None), 100)
+            writer = history.begin_writing("crawl", True)
+            site._visit(writer, 1, 1, {number: ["Home", "Start"] for number in numbers})
+            for number in numbers:
+                writer.add_copy(page_id(address(number)), page_id(address(1)), address(number))
+            writer.commit()
+        assert site.anchors() == {1: ["Home", "Start"]}
+        steps.append(len(calls))
+    assert steps[1] < 6 * steps[0], steps
+
+
 def test_other_texts_update_the_index_and_change_no_page(site: Site) -> None:
     engine = Memory()
     site.crawl({1: {2: ["Ferries"]}, 2: {}})

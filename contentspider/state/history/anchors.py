@@ -128,6 +128,9 @@ class _Update:
         self._history = history
         self._last_change = last_change
         self._number = 0
+        # The pages that links to copies led to. A page may have very many copies, but its texts are
+        # written once.
+        self._originals: set[str] = set()
 
     def write(self, target: str) -> None:
         """Write the texts of the page that links to the id *target* lead to, if it is live."""
@@ -139,6 +142,10 @@ class _Update:
         if row is None:
             return
         page, old, seq = row
+        if page in self._originals:
+            return
+        if page != target:
+            self._originals.add(page)
         new = "\n".join(self._texts(page))
         if new == old:
             return
