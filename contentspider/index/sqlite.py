@@ -330,6 +330,10 @@ class SQLiteEngine(Engine):
         self._follow_rebuild()
         return super().identity()
 
+    def own_types(self) -> Mapping[str, Sequence[str]]:
+        self._follow_rebuild()
+        return super().own_types()
+
     def search(self, query: Query) -> Results:
         self._follow_rebuild()
         return super().search(query)

@@ -471,6 +471,18 @@ class EngineContract:
         assert server.call(lambda index: index.identity()) == identity
         server.close()
 
+    def test_a_server_counts_the_own_fields_of_a_rebuilt_index(
+        self, engine: Engine, url: str
+    ) -> None:
+        write_own_fields(engine, {"brand": "Acme"})
+        server = IndexReader(url)
+        assert set(server.call(lambda index: index.own_types())) == {"brand"}
+        with engine.rebuild() as (new_index, _):
+            write_own_fields(new_index, {"colour": "red"})
+        engine.close()
+        assert set(server.call(lambda index: index.own_types())) == {"colour"}
+        server.close()
+
     def test_zero_has_no_sign(self, engine: Engine) -> None:
         write_own_fields(engine, {"price": -0.0}, {"price": 0.0}, {"price": -1.0})
         assert ids_where(engine, "price=0") == ids_where(engine, "price>=-0") == [1, 2]
