@@ -34,8 +34,8 @@ HEAD = struct.Struct(">II")  # the sizes of a page's metadata and of its compres
 class SampledPage(NamedTuple):
     """A page in the sample of a shard.
 
-    *number* counts the shard's pages. *digest* orders several captures of one address. *start* and
-    *size* are the page's byte range in the local file.
+    *number* is the page's number in the shard. Captures of one address are ordered by *digest*.
+    The page begins at the offset *start* of the local file and has *size* bytes there.
     """
 
     number: int
@@ -77,9 +77,10 @@ class TemplateSample:
     """The first pages of each template of a site in one shard (`TemplatePages`), at most
     `MAX_SAMPLE`.
 
-    The templates are only read if the shard has more pages of the site; else *pages* has all of
-    them. Pages are ordered by their keys, the `sample_order` and the digest. *template_of* returns
-    the template of a page, None for one without text; *read* returns a page that was added.
+    If the shard has at most `MAX_SAMPLE` pages of the site, *pages* has all of them, and no page is
+    parsed for its template. The key of a page is its `sample_order` and its digest. Pages are in
+    the order of their keys. *template_of* returns the template of a page, or None for a page
+    without text. *read* returns the HTML of a page in *pages*.
     """
 
     def __init__(
@@ -92,8 +93,8 @@ class TemplateSample:
         self._templates: TemplatePages[Key] | None = None
 
     def takes(self, key: Key, stored: StoredPage) -> bool:
-        """Tell whether a page belongs to the sample so far. If it does, it must be added to
-        `pages`.
+        """Tell whether a page belongs to the sample so far. If it does, the caller must add it to
+        `pages`. Pages that it replaces are removed.
         """
         if key in self.pages:
             return False
@@ -107,7 +108,9 @@ class TemplateSample:
         return self._stays(self._templates, key, stored)
 
     def _stays(self, templates: TemplatePages[Key], key: Key, stored: StoredPage) -> bool:
-        """Tell whether a page is among the first of its template. It may replace another page."""
+        """Tell whether a page is among the first of its template, and remove the pages that it
+        replaces.
+        """
         template = self._template_of(stored)
         if template is None:
             return False
@@ -118,10 +121,11 @@ class TemplateSample:
 
 
 class SampleRow(NamedTuple):
-    """A sampled page of a bucket. Rows sort by order, and captures of one address by digest.
+    """A sampled page of a bucket. Rows are sorted by *order* (`sample_order`), and captures of one
+    address by *digest*.
 
-    *number* counts the pages of the bucket. *start* is the page's offset in the local file, *shard*
-    the id of its shard, and *date* the time of its fetch.
+    *number* is the page's number in the bucket, *start* its offset in the local file, *shard* the
+    id of its shard, and *date* the time of its fetch.
     """
 
     order: bytes
@@ -146,11 +150,11 @@ def with_templates(
     rows: Collection[SampleRow],
     template_of: Callable[[SampleRow], bytes | None],
 ) -> list[SampleRow]:
-    """Return the rows of a site's *sample*, and after them the first ones of each template among
-    all its *rows*, one row per address.
+    """Return the rows of a site's *sample*, followed by the first pages of each template among all
+    *rows* of the site. Each address has one row.
 
-    *template_of* returns the template of a page, None for one without text. It is not called if
-    the site has at most `MAX_SAMPLE` pages.
+    *template_of* returns the template of a page, or None for a page without text. It is not called
+    if there are at most `MAX_SAMPLE` rows.
     """
     if len(rows) <= MAX_SAMPLE:
         return sample
@@ -165,7 +169,7 @@ def with_templates(
 
 
 def page_digest(page: StoredPage) -> str:
-    """Return the digest of a page, which orders several captures of one address."""
+    """Return a hash of a page's date and HTML. Captures of one address are ordered by it."""
     content = f"{page.date}\n".encode("utf-8", "replace") + _html_bytes(page)
     return blake2b(content, digest_size=8).hexdigest()
 
