@@ -290,9 +290,7 @@ class Revisits:
         ``blank``, `UNSURE` if the folder's error page is not known, or "" if the server sent the
         page.
         """
-        folder = join(url, ".")
-        folders = (folder, join(url, "/"))
-        errors = [texts for key in folders if (texts := self._errors.get(key))]
+        errors = self._error_pages(url)
         known_page = self.known_page(url)
         if known_page is None:
             return "soft_404" if any(is_like(page, error) for error in errors) else ""
@@ -305,7 +303,12 @@ class Revisits:
             return "login"
         if any(is_error_page(page, content, error) for error in errors):
             return "soft_404"
-        return "" if folder in self._errors else UNSURE
+        return "" if join(url, ".") in self._errors else UNSURE
+
+    def _error_pages(self, url: str) -> list[frozenset[str]]:
+        """Return the texts of the error pages of an address' folder, and of its host."""
+        folders = (join(url, "."), join(url, "/"))
+        return [texts for folder in folders if (texts := self._errors.get(folder))]
 
     def _has_lost_text(self, known_page: PageRecord, page: Page) -> bool:
         """Tell whether a page has lost the content that it had as a known page."""
