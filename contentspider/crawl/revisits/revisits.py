@@ -93,6 +93,8 @@ class Revisits:
         self._distrusted = self._history.distrusted | frozenset(distrusted)
         # The states of the sites that have yielded items.
         self._states: dict[str, SiteState] = {}
+        # Returns the state of a site. A resumed crawl loads the models of other sites, too.
+        self.state_of: Callable[[str], SiteState | None] = self._states.get
         self._refilter = Refilter(self._history, self._states, options)
         self._comparison = PageComparison(
             self._history, self._refilter, bool(options.fields_file.fields)
@@ -436,7 +438,7 @@ class Revisits:
         is_same = visit.content_hash == known_page.content_hash
         if is_same and not self._options.fields_file.fields:
             return replace(visit, facts=Facts("", is_moved=True))
-        state, page = self._states.get(visit.site), self._refilter.page(record)
+        state, page = self.state_of(visit.site), self._refilter.page(record)
         if state is None or page is None:
             return visit
         fields = self._refilter.fields(state, page)
