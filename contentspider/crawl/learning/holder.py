@@ -309,8 +309,9 @@ class ItemHolder(Component):
         await pass_site_items(self.keeper, self.options)
 
     def _complete_states(self) -> None:
-        """Give the history the models of sites of which this run may have read no page: those that
-        earlier runs of the crawl have learned, and others when it needs them.
+        """Give the models of a resumed crawl's sites to the history. This run may have read no page
+        of these sites. Models that the crawl has not learned are loaded when a moved page needs
+        them.
         """
         revisits = self.keeper.revisits
         if self.keeper.is_resumed and revisits is not None:
