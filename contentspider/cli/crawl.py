@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from contentspider.run.sitesfile import PlannedSite
+    from contentspider.state.history.history import History
 
 RUN_MEANINGS = {
     Outcome.COMPLETE: "complete: every crawl is, or no site was due",
@@ -219,28 +220,34 @@ def changes(options: argparse.Namespace) -> None:
             raise UsageError("--accept-gone needs the crawl: contentspider changes CRAWL")
         print_crawls("changes", options.state_dir)
         return
+    if options.webhook and options.format != "jsonl":
+        raise UsageError("--webhook and --format feed exclude each other: choose one")
     from contentspider.state.crawls.export import find_history
-    from contentspider.state.history.feed import REPORTED_KINDS, json_feed
     from contentspider.state.history.history import History
 
     path = find_history(options.crawl, options.state_dir)
-    is_listed = options.format == "jsonl" and not options.webhook
-    kinds = options.only or (CHANGES if is_listed else REPORTED_KINDS)
     with closing(History(path, read_only=not options.accept_gone)) as history:
         if options.accept_gone:
             say(f"{history.accept_gone()} pages are now recorded as gone")
-        if options.webhook:
-            if options.format != "jsonl":
-                raise UsageError("--webhook and --format feed exclude each other: choose one")
-            _deliver(path, options, kinds)
-            return
-        since, after = options.since or (0, "")
-        records = history.changes(since, after, kinds)
-        if options.format == "feed":
-            print(escape_steering(json.dumps(json_feed(path.stem, history, records), indent=2)))
-            return
-        for record in records:
-            print(escape_steering(json.dumps(record, ensure_ascii=False)))
+        _report_changes(path, history, options)
+
+
+def _report_changes(path: Path, history: History, options: argparse.Namespace) -> None:
+    """Print the changes in a history, or post them to the webhook."""
+    from contentspider.state.history.feed import REPORTED_KINDS, json_feed
+
+    if options.webhook:
+        _deliver(path, options, options.only or REPORTED_KINDS)
+        return
+    is_feed = options.format == "feed"
+    kinds = options.only or (REPORTED_KINDS if is_feed else CHANGES)
+    since, after = options.since or (0, "")
+    records = history.changes(since, after, kinds)
+    if is_feed:
+        print(escape_steering(json.dumps(json_feed(path.stem, history, records), indent=2)))
+        return
+    for record in records:
+        print(escape_steering(json.dumps(record, ensure_ascii=False)))
 
 
 def _deliver(history: Path, options: argparse.Namespace, kinds: Sequence[str]) -> None:

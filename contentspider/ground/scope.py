@@ -10,7 +10,7 @@ from urllib.parse import unquote
 
 from contentspider.ground.addresses import clean_address, split_address
 from contentspider.ground.errors import ContentSpiderError
-from contentspider.ground.patterns import compile_address_pattern
+from contentspider.ground.patterns import SCHEMES, compile_address_pattern
 from contentspider.ground.sites import SiteKeys
 
 SCOPES = ("domain", "subdomains", "host", "path")
@@ -44,6 +44,7 @@ class Scope:
         self._include = [compile_address_pattern(pattern) for pattern in include]
         self._exclude = {pattern: compile_address_pattern(pattern) for pattern in exclude}
         self._sites: set[str] = set()
+        self._domains: set[str] = set()
         self._paths: dict[str, set[str]] = {}
         self._known_host = lru_cache(maxsize=10_000)(site_host)
         for address in starts:
@@ -57,7 +58,8 @@ class Scope:
         is_front = moved_from and path == "/" and host == self._host(moved_from)
         if self.scope == "path" and is_front:
             return
-        self._sites.add(self._keys.key(address) if self.scope == "domain" else host)
+        self._domains.add(self._keys.key(address))
+        self._sites.add(host)
         self._paths.setdefault(host, set()).add(path)
 
     def places(self) -> list[str]:
@@ -65,12 +67,18 @@ class Scope:
         folders = ((host, path) for host in self._paths for path in self._paths[host])
         return sorted(host + path for host, path in folders)
 
+    def can_have(self, address: str) -> bool:
+        """Tell whether an address may belong to a crawl of the same starts with any scope and any
+        patterns.
+        """
+        return self._has_domain(address) or self.has_site(address)
+
     def has_site(self, address: str) -> bool:
         """Tell whether an address is on one of the crawl's sites; the path is ignored."""
-        if not address.startswith(("http://", "https://")):
-            return False
         if self.scope == "domain":
-            return self._keys.key(address) in self._sites
+            return self._has_domain(address)
+        if not address.startswith(SCHEMES):
+            return False
         host = self._host(address)
         if self.scope == "subdomains":
             return any(host == site or host.endswith("." + site) for site in self._sites)
@@ -91,6 +99,9 @@ class Scope:
                 return f"excluded by {pattern}"
         is_included = not self._include or any(pattern.search(address) for pattern in self._include)
         return "" if is_included else "not included"
+
+    def _has_domain(self, address: str) -> bool:
+        return address.startswith(SCHEMES) and self._keys.key(address) in self._domains
 
     def _is_below(self, address: str) -> bool:
         path = unquote(split_address(address).path) or "/"

@@ -17,7 +17,8 @@ MIN_ERROR_SHARE = 0.6  # this share of the kept text must be on the site's error
 MAX_REMAINING_SHARE = 0.2  # at most this share of the previous content is still on the page
 MAX_LOGIN_CHARS = 500  # the longest text of a login form, in characters
 # Error pages have the time, or the number of the request, which differ from answer to answer.
-WITH_DIGIT = re.compile(r"\S*\d\S*")
+# The search begins at the start of a word only: in scripts without spaces, words can be very long.
+WITH_DIGIT = re.compile(r"(?<!\S)[^\s\d]*\d\S*")
 
 
 def texts_of(page: Page) -> frozenset[str]:

@@ -107,7 +107,7 @@ def crawl_settings(options: argparse.Namespace) -> Settings:
 
 
 def _option_settings(options: argparse.Namespace) -> dict[str, Any]:
-    """Return the settings that the options of the command line give, without those of ``-s``."""
+    """Return the settings of all options of the command line but ``-s``."""
     feeds = [output for output in options.output if "://" in output]
     files = (str(output.path) for output in local_outputs(options) if output.kind == "jsonl")
     settings: dict[str, Any] = {

@@ -100,18 +100,23 @@ def _choose(page: Page, common: Collection[str]) -> str:
         return top_headings[0].text if top_headings else ""
     titles = [head_title, stated, *(heading.block.text for heading in top_headings)]
     site = _SiteNames(page, titles, common)
-    if heading := _stated_heading(top_headings, title_key(stated), site):
+    heading = _stated_heading(top_headings, title_key(stated), site)
+    if heading is None:
+        own_headings = [heading for heading in top_headings if not site.is_name(heading.key)]
+        if title_key(head_title) in common:
+            heading = _first_title(own_headings, page.url)
+        heading = heading or _confirmed_heading(own_headings, site.without_name(head_title), blocks)
+    if heading is not None:
         return heading.text
-    own_headings = [heading for heading in top_headings if not site.is_name(heading.key)]
-    if title_key(head_title) in common and (heading := _first_title(own_headings, page.url)):
-        return heading.text
-    parts = site.without_name(head_title)
-    if heading := _opening(own_headings, parts):
-        return heading.text
-    headings = _headings(blocks, HEADINGS)
-    if heading := _inside(own_headings, parts, headings):
-        return heading.text
-    return _choose_without_top_heading(site, stated, head_title, headings)
+    return _choose_without_top_heading(site, stated, head_title, _headings(blocks, HEADINGS))
+
+
+def _confirmed_heading(
+    own_headings: Sequence[_Heading], parts: Sequence[str], blocks: Iterable[Block]
+) -> _Heading | None:
+    """Return the ``h1`` that the title in the head, which has these *parts*, confirms."""
+    opening = _opening(own_headings, parts)
+    return opening or _inside(own_headings, parts, _headings(blocks, HEADINGS))
 
 
 def _first_title(headings: Iterable[_Heading], address: str) -> _Heading | None:

@@ -292,16 +292,22 @@ LOSSES = {
 }
 
 
+def _unseen(stats: Mapping[str, Any]) -> int:
+    """Return how many known pages a crawl did not read; 0 if they are few, or with ``--force``."""
+    ending = Ending.from_stats(stats)
+    count: int = stats.get("contentspider/history/kept", 0)
+    is_loss = ending.unseen and is_large_loss(count, count + ending.read)
+    return count if is_loss else 0
+
+
 def _lost(stats: Mapping[str, Any], remaining: Remaining) -> list[str]:
     # The ledger excludes pages that were read at a second attempt; the stats do not.
     failed = sum(stats.get(f"contentspider/pages/unread/{kind}", 0) for kind in TRANSIENT)
     unread = stats.get("contentspider/ledger/unread", failed)
     reason = stats.get("finish_reason")
-    ending = Ending.from_stats(stats)
-    kept = stats.get("contentspider/history/kept", 0)
     losses = [
         (unread, "pages could not be read for reasons that may pass"),
-        (kept if ending.unseen and is_large_loss(kept, kept + ending.read) else 0, UNSEEN),
+        (_unseen(stats), UNSEEN),
         *((stats.get(name, 0), what) for name, what in LOSSES.items()),
         (remaining.queued if reason not in LIMITS else 0, "addresses are in the queue"),
         (remaining.held, "items are held"),

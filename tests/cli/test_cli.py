@@ -394,6 +394,11 @@ def test_failed_monitor_sets_exit_code(site: Site, tmp_path: Path) -> None:
         (["crawl", "example.org", "-s", "FEEDS=s3://me:s3cret@x"], 1, "FEEDS cannot be used"),
         (["crawl", "example.org", "--own-site", "-s", 'EXTENSIONS={"no.such": 1}'], 1, "'no'"),
         (["changes", "--accept-gone"], 2, "--accept-gone needs the crawl"),
+        (
+            ["changes", "x", "--accept-gone", "--webhook", "http://e.org", "--format", "feed"],
+            2,
+            "--webhook and --format feed",
+        ),
         (["crawl", "--index", "http://e.org"], 1, "--index took http://e.org: give it before"),
         (["crawl", "example.org", "-i", "none.txt"], 1, "-i none.txt cannot be read"),
         (

@@ -214,6 +214,20 @@ def test_moved_page_is_compared_with_its_earlier_version_whichever_was_read_firs
     assert record["change_ratio"] < 1, "the texts of both pages share words"
 
 
+def test_resumed_crawl_compares_moved_page_by_a_model_that_it_loads(crawls: Crawls) -> None:
+    crawl = seen_but(crawls.begin(), 7)
+    crawl.see("/new", article(8))
+    crawl.address("/7", "redirected", "HTTP 301", target=address("/new"))
+    crawl.resume()
+    crawl.revisits.state_of = {SITE: crawl.state}.__getitem__
+    assert crawl.end()["moved"] == 1
+    known = crawls.known()
+    (record,) = known.changes(kinds=("moved",))
+    known.close()
+    assert record["change_cause"] == "page"
+    assert 0 < record["change_ratio"] < 1, "the texts of both pages share words"
+
+
 def test_page_naming_other_canonical_is_moved(crawls: Crawls) -> None:
     crawl = seen_but(crawls.begin(), 7)
     row = crawl.address("/7", "skipped", "duplicate")

@@ -15,8 +15,10 @@ from scrapy.http import HtmlResponse, Response, TextResponse, XmlResponse
 from contentspider.crawl.base.items import ContentItem
 from contentspider.crawl.base.meta import START_META_KEY
 from contentspider.crawl.middlewares.guard import RefusedError
+from contentspider.crawl.revisits.revisits import Revisits
 from contentspider.crawl.spider import discovery
 from contentspider.crawl.spider.sitemaps import read_sitemap
+from contentspider.state.ledger.visits import read_links
 from tests.crawls import Crawl
 from tests.sites import prose
 
@@ -98,6 +100,21 @@ def test_crawl_stops_at_max_depth(tmp_path: Path) -> None:
     html = page(1, "<a href=/2>2</a>")
     assert parse(crawl, "/1", html, {"depth": 2})[2] == []
     assert parse(crawl, "/3", html, {"depth": 1})[2] == ["/2"]
+
+
+@pytest.mark.parametrize("options", [{"max_depth": 1}, {"exclude": "*/2"}, {"scope": "path"}])
+def test_links_that_options_leave_out_are_in_history_for_crawls_without_the_options(
+    options: dict[str, Any], tmp_path: Path
+) -> None:
+    crawl = Crawl(tmp_path, url="https://e.org/docs/", **options)
+    keeper = crawl.keeper
+    keeper.revisits = Revisits(keeper.ledger, tmp_path / "history.sqlite", keeper.options)
+    html = page(1, "<a href=/2>2</a><a href=https://other.org/>o</a>")
+    row, _, found = parse(crawl, "/docs/1", html, {"depth": 1})
+    keeper.revisits.close()
+    assert found == []
+    links = read_links(keeper.ledger.visits.answer_of(row).links)
+    assert links == {"https://e.org/2": ("2",) if "max_depth" in options else ()}
 
 
 def test_crawl_ends_at_max_pages(tmp_path: Path) -> None:

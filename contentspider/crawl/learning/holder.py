@@ -305,18 +305,18 @@ class ItemHolder(Component):
                 )
                 continue
             await self._learn_and_release(state)
-        self._restore_states()
+        self._complete_states()
         await pass_site_items(self.keeper, self.options)
 
-    def _restore_states(self) -> None:
-        """Give the models of the sites of this crawl's earlier runs to the history, which compares
-        and filters pages by them. This run may have read no page of these sites.
+    def _complete_states(self) -> None:
+        """Give the models of a resumed crawl's sites to the history. This run may have read no page
+        of these sites. Models that the crawl has not learned are loaded when a moved page needs
+        them.
         """
         revisits = self.keeper.revisits
         if self.keeper.is_resumed and revisits is not None:
-            visited_sites = {site for _, site, _ in self.keeper.ledger.visits.models(0)}
-            sites = visited_sites.union(learned_sites(self.keeper))
-            revisits.add_states({site: self.state_of(site) for site in sites})
+            revisits.state_of = self.state_of
+            revisits.add_states({site: self.state_of(site) for site in learned_sites(self.keeper)})
 
 
 class ItemPipelines(ItemPipelineManager):

@@ -347,10 +347,8 @@ class LedgerKeeper(CrawlState):
             self.stats.set_value(f"contentspider/history/{change}", number)
         self._is_history_written = True
         if not self.options.force:
-            kept, doubted, excluded = (
-                counts.get(name, 0) for name in ("kept", "doubted", "excluded")
-            )
-            ending = replace(ending, unseen=kept + doubted - excluded)
+            unseen = counts.get("kept", 0) + counts.get("doubted", 0) - counts.get("excluded", 0)
+            ending = replace(ending, unseen=unseen)
             self.stats.set_value("contentspider/ledger/unseen", ending.unseen)
         return ending
 

@@ -93,6 +93,8 @@ class Revisits:
         self._distrusted = self._history.distrusted | frozenset(distrusted)
         # The states of the sites that have yielded items.
         self._states: dict[str, SiteState] = {}
+        # Returns the state of a site. A resumed crawl loads the models of other sites, too.
+        self.state_of: Callable[[str], SiteState | None] = self._states.get
         self._refilter = Refilter(self._history, self._states, options)
         self._comparison = PageComparison(
             self._history, self._refilter, bool(options.fields_file.fields)
@@ -290,9 +292,7 @@ class Revisits:
         ``blank``, `UNSURE` if the folder's error page is not known, or "" if the server sent the
         page.
         """
-        folder = join(url, ".")
-        folders = (folder, join(url, "/"))
-        errors = [texts for key in folders if (texts := self._errors.get(key))]
+        errors = self._error_pages(url)
         known_page = self.known_page(url)
         if known_page is None:
             return "soft_404" if any(is_like(page, error) for error in errors) else ""
@@ -305,7 +305,12 @@ class Revisits:
             return "login"
         if any(is_error_page(page, content, error) for error in errors):
             return "soft_404"
-        return "" if folder in self._errors else UNSURE
+        return "" if join(url, ".") in self._errors else UNSURE
+
+    def _error_pages(self, url: str) -> list[frozenset[str]]:
+        """Return the texts of the error pages of an address' folder, and of its host."""
+        folders = (join(url, "."), join(url, "/"))
+        return [texts for folder in folders if (texts := self._errors.get(folder))]
 
     def _has_lost_text(self, known_page: PageRecord, page: Page) -> bool:
         """Tell whether a page has lost the content that it had as a known page."""
@@ -433,7 +438,7 @@ class Revisits:
         is_same = visit.content_hash == known_page.content_hash
         if is_same and not self._options.fields_file.fields:
             return replace(visit, facts=Facts("", is_moved=True))
-        state, page = self._states.get(visit.site), self._refilter.page(record)
+        state, page = self.state_of(visit.site), self._refilter.page(record)
         if state is None or page is None:
             return visit
         fields = self._refilter.fields(state, page)

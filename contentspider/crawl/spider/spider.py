@@ -301,8 +301,9 @@ class SiteSpider(DiscoverySpider):
         forget_tree(response)
         robots = self._directives(response, head)
         depth = response.meta.get("depth", 0) + 1
-        follows = "nofollow" not in robots and (not self.max_depth or depth <= self.max_depth)
-        links = self._links(response, head) if follows else {}
+        may_follow = "nofollow" not in robots
+        follows = may_follow and (not self.max_depth or depth <= self.max_depth)
+        links = self._links(response, head) if may_follow else {}
         assert response.request is not None
         note_answer(self.keeper, response, links, self.reading_key(response.request))
         if head is not None and head.has_frames and not page.content.blocks:
@@ -312,7 +313,8 @@ class SiteSpider(DiscoverySpider):
         is_start = START_META_KEY in response.meta
         if head is not None and (is_start or follows):
             yield from self.source_requests(response.url, head, is_start)
-        yield from self._link_requests(response, page, links)
+        links_to_follow = list(filter(self._is_in_scope, links)) if follows else []
+        yield from self._link_requests(response, page, links_to_follow)
 
     def _parse_document(self, response: Response, page: Page) -> Iterator[Any]:
         """Yield the item of a document, unless it is the source text of the page that links it."""
@@ -427,8 +429,11 @@ class SiteSpider(DiscoverySpider):
             self.keeper.ledger.runs.set_fact("moved", [*moves, [address, moved_from]])
 
     def _links(self, response: HtmlResponse, head: Head | None) -> Mapping[str, Sequence[str]]:
-        """Return the links of a page within the crawl, with their texts; for status 304, return the
-        links of its last visit.
+        """Return the links of a page within the sites of the crawl, with their texts; for status
+        304, return the links of its last visit.
+
+        Links that the options of this crawl exclude are returned without texts: the next crawl may
+        have other options, and get the status 304 for the page.
         """
         if head is None:
             return previous_links(self.keeper, response)
@@ -439,10 +444,13 @@ class SiteSpider(DiscoverySpider):
             self.traps.report("cut", response.url, MAX_LINKS)
         return {
             # Links of a page to itself do not describe it.
-            link: texts if link != response.url else ()
+            link: texts if link != response.url and self._is_in_scope(link) else ()
             for link, texts in links.items()
-            if link in self._recent or self.scope.has(link)
+            if link in self._recent or self.scope.can_have(link)
         }
+
+    def _is_in_scope(self, link: str) -> bool:
+        return link in self._recent or self.scope.has(link)
 
     def orphan_request(self, address: str) -> Request | None:
         """Return the request of a known page without links to it; None if it is out of scope."""

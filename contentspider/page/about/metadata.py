@@ -239,7 +239,19 @@ def _first_date(*texts: str) -> str:
 
 def _marked_dates(marks: Sequence[Mark]) -> tuple[str, str]:
     """Return the dates of publication and of the last change that the body's ``<time>`` elements
-    give. Elements near the headline are read, or all elements if these agree on the day.
+    give.
+    """
+    dates = _dates_of_page(marks)
+    modified = [date for mark, date in dates if _is_modified(mark)]
+    published = [(mark, date) for mark, date in dates if not _is_modified(mark)]
+    # An element whose class says that it is the date of publication comes before all others.
+    published.sort(key=lambda pair: PUBLISHED_CLASS.search(pair[0].about) is None)
+    return "".join(date for _, date in published[:1]), "".join(modified[:1])
+
+
+def _dates_of_page(marks: Sequence[Mark]) -> list[tuple[Mark, str]]:
+    """Return the marks of dates near the headline, or all if these agree on the day of publication
+    (without one, on the day of the last change). Other dates may belong to other pages.
     """
     dates = [
         (mark, date)
@@ -247,15 +259,10 @@ def _marked_dates(marks: Sequence[Mark]) -> tuple[str, str]:
         if mark.kind == "date" and (date := parse_date(mark.text))
     ]
     headline = _headline(marks)
-    near = [(mark, date) for mark, date in dates if _is_near(mark.place, headline)]
+    if near := [(mark, date) for mark, date in dates if _is_near(mark.place, headline)]:
+        return near
     days = {date[:10] for mark, date in dates if not _is_modified(mark)}
-    if not near and len(days or {date[:10] for _, date in dates}) == 1:
-        near = dates
-    modified = [date for mark, date in near if _is_modified(mark)]
-    published = [(mark, date) for mark, date in near if not _is_modified(mark)]
-    # An element whose class says that it is the date of publication comes before all others.
-    published.sort(key=lambda pair: PUBLISHED_CLASS.search(pair[0].about) is None)
-    return "".join(date for _, date in published[:1]), "".join(modified[:1])
+    return dates if len(days or {date[:10] for _, date in dates}) == 1 else []
 
 
 def _is_modified(mark: Mark) -> bool:
