@@ -48,7 +48,7 @@ kills: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest --all-kills tests/whole/test_durability.py tests/crawl/test_outage.py \
 		tests/whole/test_recrawls_killed.py tests/index/test_index_faults.py tests/run/test_run.py \
 		tests/index/test_index_crawls_killed.py tests/archive/test_archive.py \
-		tests/cluster/test_shared_crawl_killed.py tests/render/test_rendered_kills.py
+		tests/render/test_rendered_kills.py
 
 # The whole of the tests, with all that CI takes a sample of.
 nightly: $(VENV)/.installed-dev

@@ -1,1 +1,1 @@
-"""Crawls that several machines share, with the frontier in PostgreSQL."""
+"""Many sites on several machines: one machine at a time crawls a site."""

@@ -90,10 +90,6 @@ class Addon:
             settings.setdefault_in_component_priority_dict(name, component, order)
         if options.login:
             _enable_logins(settings)
-        if options.frontier:
-            from contentspider.cluster.frontier import enable_frontier
-
-            enable_frontier(settings)
 
 
 def _enable_logins(settings: BaseSettings) -> None:

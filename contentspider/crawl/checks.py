@@ -40,15 +40,13 @@ def set_checked(settings: BaseSettings, name: str, value: Any) -> None:
 
 
 def checked_options(settings: BaseSettings) -> CrawlOptions:
-    """Return the options of a crawl, whose browser and PostgreSQL URL can be used.
+    """Return the options of a crawl, whose browser can be used.
 
     Raises `SettingError`, which names the setting, or `MissingExtraError`, which names the extra.
     """
     options = CrawlOptions.from_settings(settings)
     if options.enabled and options.render != "never":
         _check_rendering(options)
-    if options.enabled and options.frontier:
-        _check_frontier(options)
     if options.enabled and options.login and settings.getbool("HTTPCACHE_ENABLED"):
         raise SettingError(
             f"{PREFIX}LOGIN does not work with HTTPCACHE_ENABLED: the cache would keep the cookies"
@@ -65,17 +63,5 @@ def _check_rendering(options: CrawlOptions) -> None:
 
     try:
         check_browser(options.browser)
-    except ContentSpiderError as error:
-        raise SettingError(f"{setting}: {error}") from error
-
-
-def _check_frontier(options: CrawlOptions) -> None:
-    """Raise an error if no crawl can be shared: an extra is missing, or the URL is wrong."""
-    setting = f"{PREFIX}FRONTIER (--frontier)"
-    require("cluster", setting)
-    from contentspider.cluster.connection import check_url
-
-    try:
-        check_url(options.frontier)
     except ContentSpiderError as error:
         raise SettingError(f"{setting}: {error}") from error

@@ -189,8 +189,7 @@ def crawl(options: argparse.Namespace) -> int:
     if options.stats:
         ensure_folder(Path(options.stats), "--stats")
     ledger = crawl_ledger(name, chosen.state_dir)
-    if not chosen.frontier:
-        _check_not_running(ledger)
+    _check_not_running(ledger)
     if is_default:
         _check_default(Path(DEFAULT_OUTPUT), addresses, history_of(ledger))
     crawler = _run(settings, addresses, options)

@@ -10,7 +10,6 @@ class AddressState(str, Enum):
     """The state of an address in a crawl, as the ledger stores it."""
 
     QUEUED = "queued"  # it waits for its request
-    SHARED = "shared"  # it waits in the frontier that several workers share
     TAKEN = "taken"  # its request was handed out, and the answer has not come
     FETCHED = "fetched"  # its answer gave no item
     HELD = "held"  # its item waits until the site has been learned
@@ -39,7 +38,6 @@ _FINAL = frozenset(
 # An address in RETRY becomes SKIPPED if it turns out to be a duplicate.
 TRANSITIONS: Mapping[AddressState, frozenset[AddressState]] = {
     AddressState.QUEUED: frozenset([AddressState.TAKEN]),
-    AddressState.SHARED: frozenset([AddressState.QUEUED, AddressState.TAKEN]),
     AddressState.TAKEN: _FINAL | {AddressState.QUEUED, AddressState.HELD, AddressState.RETRY},
     AddressState.FETCHED: frozenset([AddressState.QUEUED]),
     AddressState.HELD: frozenset(

@@ -286,7 +286,6 @@ LOSSES = {
     ),
     "spider_exceptions/count": "pages broke the spider",
     "contentspider/items/lost": "items were lost to errors",
-    "contentspider/frontier/left": "frontier has addresses or items that other workers left",
     LOGINS_STAT + "failed": "hosts could not be logged in to",
     "contentspider/hosts/down": "hosts did not answer for longer than the crawl waits",
 }

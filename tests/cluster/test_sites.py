@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,15 +22,16 @@ from contentspider.ground.errors import ContentSpiderError
 from contentspider.state.crawls.ledgers import crawl_ledger
 from contentspider.state.ledger.ledger import Ledger
 from tests import conftest
-from tests.cluster.ledgers import database
-from tests.cluster.test_shared_crawl import hold, until
 from tests.conftest import ROOT, TIMEOUT, read_jsonl, run
 from tests.messages import wording
 from tests.processes import Popen
 from tests.seaweed import BUCKET, s3_server
+from tests.servers import postgresql_server, shared, skip_without
 from tests.sites import small_site
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tests.conftest import Site
 
 site = conftest.site
@@ -40,6 +42,36 @@ urls = ["{url}"]
 own_site = true
 interval = "1d"
 """
+
+
+def hold(site: Site, count: int) -> Callable[[], None]:
+    """Have the site wait before it answers the request of a number; return what lets it go on."""
+    answer, go_on, asked = site.answer, threading.Event(), []
+
+    def slowly(path: str) -> tuple[int, str, bytes]:
+        asked.append(path)
+        if len(asked) >= count:
+            go_on.wait(TIMEOUT)
+        return answer(path)
+
+    site.answer = slowly
+    return go_on.set
+
+
+def until(is_so: Callable[[], Any]) -> None:
+    end = time.monotonic() + TIMEOUT
+    while not is_so():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def database(monkeypatch: pytest.MonkeyPatch) -> str:
+    """Return the URL of a PostgreSQL that lets in while a test runs."""
+    skip_without("postgresql")
+    server = shared(postgresql_server)
+    for name, value in server.environment.items():
+        monkeypatch.setenv(name, value)
+    return server.url
 
 
 class Machines:

@@ -80,7 +80,6 @@ def test_page_is_gone_if_server_reports_it(
         ({"site_item": True}, Ending("finished", 1), True),
         ({"site_item": True}, Ending("shutdown", 1), False),
         ({"site_item": True, "due": True}, Ending("finished", 1), False),
-        ({"site_item": True, "frontier": "postgresql://localhost/f"}, Ending("finished", 1), False),
         ({}, Ending("finished", 1), True),
         ({"due": True}, Ending("finished", 1), False),
     ],

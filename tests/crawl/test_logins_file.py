@@ -96,16 +96,10 @@ def test_missing_file_is_named(tmp_path: Path) -> None:
         read_logins(str(tmp_path / "login.toml"))
 
 
-@pytest.mark.parametrize(
-    "more",
-    [{"CONTENTSPIDER_RENDER": "always"}, {"CONTENTSPIDER_FRONTIER": "postgresql://h/d"}],
-)
-def test_login_is_refused_with_options_it_does_not_work_with(
-    more: dict[str, str], tmp_path: Path
-) -> None:
+def test_login_is_refused_with_rendering(tmp_path: Path) -> None:
     settings = {"CONTENTSPIDER_LOGIN": write(tmp_path, WIKI), "CONTENTSPIDER_DURABLE": True}
-    with raises(SettingError, "login-unsupported", *more):
-        CrawlOptions.from_settings(Settings({**settings, **more}))
+    with raises(SettingError, "login-unsupported", "CONTENTSPIDER_RENDER"):
+        CrawlOptions.from_settings(Settings({**settings, "CONTENTSPIDER_RENDER": "always"}))
 
 
 def test_login_is_refused_with_cache_on_disk(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ def test_states_are_written_as_their_values() -> None:
     assert f"{AddressState.HELD}" == str(AddressState.HELD) == "held"
 
 
-@pytest.mark.parametrize("state", ["shared", "taken", "moved"])
+@pytest.mark.parametrize("state", ["taken", "moved"])
 def test_taken_address_rejects_states_outside_table(state: str) -> None:
     ledger = Ledger(None)
     row = ledger.frontier.enqueue(b"1", "http://e.org/", 0, "{}")

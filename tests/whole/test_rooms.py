@@ -37,7 +37,7 @@ ROOMS = {
     "web": {"ground", "page", "site", "state", "index", "crawl", "rules"},
 }
 # What a room imports within a function, when a crawl asks for it.
-ON_DEMAND = {"crawl": {"render", "cluster"}}
+ON_DEMAND = {"crawl": {"render"}}
 # The folders of `crawl`, each with the folders that it may import at run time. The key "" stands
 # for the modules beside the folders.
 CRAWL_FOLDERS = {
@@ -134,7 +134,7 @@ def test_folders_of_a_crawl_import_each_other_one_way() -> None:
     assert not wrong
 
 
-def test_folders_of_crawl_import_neither_render_nor_cluster() -> None:
+def test_folders_of_crawl_do_not_import_render() -> None:
     known = modules()
     wrong = [
         f"{name} -> {target}"

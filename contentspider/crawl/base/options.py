@@ -223,11 +223,6 @@ class CrawlOptions:
         3, "A page is gone if no page links to it in this many complete crawls in a row; 0: never.",
         minimum=0,
     )
-    frontier: str = option(
-        "", "Share the crawl with other machines through this PostgreSQL database"
-        " (postgresql://HOST/DATABASE, docs/machines.md).", flags="--frontier", metavar="URL",
-        group=RUNS,
-    )
     force: bool = option(
         False, "Accept that pages are gone, even if they are a large share of the known pages.",
         flags="--force", group=RUNS,
@@ -332,17 +327,6 @@ class CrawlOptions:
         """The fields that the user wants; raises `FieldsError` if their file cannot be used."""
         return self.learning.own_fields
 
-    def _check_frontier(self) -> None:
-        """Raise `SettingError` if other options keep several machines from sharing the crawl."""
-        if not self.durable:
-            raise SettingError(f"{PREFIX}FRONTIER cannot be used: it needs {PREFIX}DURABLE=True")
-        for name in ("due", "index"):
-            if getattr(self, name) and not self.history_url:
-                raise SettingError(
-                    f"{PREFIX}{name.upper()} needs a history that all machines share: give the URL"
-                    " of its store (--history s3://..., docs/sharing.md)"
-                )
-
     def _check(self) -> None:
         """Raise `SettingError` if options contradict each other, and `FieldsError` if the file of
         own fields cannot be used.
@@ -351,21 +335,18 @@ class CrawlOptions:
         assert self.fields_file
         if self.logins:
             self._check_logins()
-        if self.frontier:
-            self._check_frontier()
         if not (self.durable and self.history):
             self._check_history_unused()
         self._check_stores()
 
     def _check_logins(self) -> None:
         """Raise `SettingError` if the crawl cannot log in because of other options."""
-        for name, what in (("render", "a browser"), ("frontier", "a crawl of several machines")):
-            if getattr(self, name) not in ("", "never"):
-                raise SettingError(
-                    f"{PREFIX}LOGIN does not work with {PREFIX}{name.upper()}: {what} does not get"
-                    " the session; leave one of them out",
-                    code="login-unsupported",
-                )
+        if self.render != "never":
+            raise SettingError(
+                f"{PREFIX}LOGIN does not work with {PREFIX}RENDER: a browser does not get the"
+                " session; leave one of them out",
+                code="login-unsupported",
+            )
 
     def _check_history_unused(self) -> None:
         """Raise `SettingError` if an option needs the history, which this crawl does not have."""

@@ -15,7 +15,6 @@ from contentspider.crawl.base.engine import Component, extension, pass_item, wak
 from contentspider.crawl.base.options import CrawlOptions
 from contentspider.crawl.learning.models import CrawlModels, SiteState, learned_sites
 from contentspider.crawl.learning.site_items import pass_site_items
-from contentspider.crawl.learning.turns import LearningTurns, OnlyProcess
 from contentspider.crawl.queue.keeper import LedgerKeeper
 from contentspider.crawl.queue.memory import shortage
 from contentspider.ground.addresses import absolute
@@ -24,8 +23,6 @@ from contentspider.ground.sites import SiteKeys
 from contentspider.site.models.record import page_id
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
     from scrapy.crawler import Crawler
 
     from contentspider.crawl.base.binding import Bindings
@@ -46,7 +43,6 @@ class ItemHolder(Component):
         self.options = CrawlOptions.from_settings(crawler.settings)
         self.keys = SiteKeys(self.options.site_by)
         self.models = CrawlModels(self.options, self.stats)
-        self.turns: LearningTurns = OnlyProcess()
         self.sites: dict[str, SiteState] = {}
         self._is_closing = False
         self._max_tasks = crawler.settings.getint("CONCURRENT_ITEMS")
@@ -139,31 +135,15 @@ class ItemHolder(Component):
         # So that the learner, which reads the ledger file, sees all held pages.
         self.keeper.commit()
         try:
-            if not state.is_ready:
-                await self._in_turn(
-                    state, lambda: not state.is_ready, lambda: self._learn(state, is_last)
-                )
-            elif not self._is_closing:
-                await self._in_turn(state, lambda: state.is_drifted, lambda: self._mend(state))
+            if not self.keeper.is_stopping:
+                if not state.is_ready:
+                    await self._learn(state, is_last)
+                elif state.is_drifted and not self._is_closing:
+                    await self._mend(state)
             if state.is_ready:
                 await self._release(state)
         finally:
             wake(self.crawler)
-
-    async def _in_turn(
-        self, state: SiteState, is_needed: Callable[[], bool], learn: Callable[[], Awaitable[None]]
-    ) -> None:
-        """Call *learn* in this process's turn to learn a site, unless the model of another process
-        comes first, so that it is not needed any more.
-        """
-        while is_needed() and not self.keeper.is_stopping:
-            if await self.turns.take(state.key):
-                try:
-                    await learn()
-                finally:
-                    await self.turns.end(state.key)
-                return
-            await self.turns.wait()
 
     async def _learn(self, state: SiteState, is_last: bool) -> None:
         """Learn a site from its held pages, and save the model if it is good enough. If learning
@@ -189,16 +169,14 @@ class ItemHolder(Component):
         else:
             if is_last or state.is_enough(model, self.options.learn_pages):
                 self.stats.inc_value("contentspider/sites/learned")
-                self._keep_learned(state, model)
-        if state.failed:
-            self.turns.share(state.key, None)
+                self.keep(state, model, is_whole=not self._is_closing)
 
     async def _mend(self, state: SiteState) -> None:
         """Learn a site again whose held pages have a template that its model does not know."""
         model = await self.models.mend(self.keeper, state)
         if model is not None:
             self.stats.inc_value("contentspider/sites/learned")
-            self._keep_learned(state, model)
+            self.keep(state, model, is_whole=not self._is_closing)
             state.is_early = False
         elif state.is_drifted:
             # Otherwise every further page would report the same template.
@@ -206,21 +184,15 @@ class ItemHolder(Component):
 
     async def _relearn(self, state: SiteState) -> None:
         """Replace the model of the first pages with a model of the whole site."""
-        if not await self.turns.take(state.key):
-            return
         state.is_early = False
         self.keeper.commit()
         try:
-            self._keep_learned(state, (await self.models.learn(self.keeper, state)).model)
+            model = (await self.models.learn(self.keeper, state)).model
+            self.keep(state, model, is_whole=not self._is_closing)
         except Exception as error:  # noqa: BLE001 - after any error the present model is used
             logger.warning("%s: the model of the first pages stays: %s", state.key, error)
         finally:
-            await self.turns.end(state.key)
             wake(self.crawler)
-
-    def _keep_learned(self, state: SiteState, model: SiteModel) -> None:
-        self.keep(state, model, is_whole=not self._is_closing)
-        self.turns.share(state.key, model)
 
     def keep(self, state: SiteState, model: SiteModel, is_whole: bool) -> None:
         """Use a model from now on, and save it. *is_whole*: the crawl was not stopped before the
@@ -253,10 +225,8 @@ class ItemHolder(Component):
         finally:
             if tasks:
                 await asyncio.wait(tasks)
-            # More items may be held by now, of pages with an unknown template. Items whose pages
-            # another process had claimed are not held any more.
-            held_count = self.keeper.ledger.items.held_counts().get(state.key, 0)
-            state.held = state.pages = min(max(state.held - released, 0), held_count)
+            # More items may be held by now, of pages with an unknown template.
+            state.held = state.pages = max(state.held - released, 0)
 
     def opened(self) -> None:
         """Take over the items that an earlier run of the crawl held."""

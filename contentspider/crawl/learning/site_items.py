@@ -21,10 +21,9 @@ logger = logging.getLogger(__name__)
 async def pass_site_items(keeper: LedgerKeeper, options: CrawlOptions) -> None:
     """Pass the item of each site through the pipelines, at the end of a crawl that was not stopped.
 
-    Crawls of due pages, and crawls on several machines, yield none: they may have read too few
-    pages of a site.
+    Crawls of due pages yield none: they may have read too few pages of a site.
     """
-    if not options.site_item or options.due or options.frontier or keeper.is_inspection:
+    if not options.site_item or options.due or keeper.is_inspection:
         return
     if keeper.is_stopping or keeper.is_broken or not keeper.crawler.crawling:
         return

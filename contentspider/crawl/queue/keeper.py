@@ -297,7 +297,7 @@ class LedgerKeeper(CrawlState):
         ending = self._ending(reason)
         for name, value in ending.stats().items():
             self.stats.set_value(name, value)
-        if self.revisits and ending.is_end and self.ends_crawl:
+        if self.revisits and ending.is_end:
             # The history comes before the end of the run: after a kill between the two steps a
             # resumed crawl repeats both.
             ending = await self._write_history(self.revisits, ending)
@@ -307,11 +307,6 @@ class LedgerKeeper(CrawlState):
             self._publish(self.recorder.writer, ending)
         if self._is_history_written and ending.word == FINISHED and self.revisits:
             await self._shrink_ledger(self.revisits)
-
-    @property
-    def ends_crawl(self) -> bool:
-        """Whether this process writes the history of the crawl when its run ends."""
-        return True
 
     async def _shrink_ledger(self, revisits: Revisits) -> None:
         """Delete the records from the ledger that the history has as well. After a signal the

@@ -334,8 +334,7 @@ class GonePages:
             return ""
         if not self._options.site_item:
             return "the crawl makes no site item"
-        is_lost = self.is_complete and not self._options.frontier
-        return "its pages share no text" if is_lost else ""
+        return "its pages share no text" if self.is_complete else ""
 
     def _answer_reason(self, address: Address) -> str:
         """Return why the page of a requested address is gone, "" if it may still exist."""

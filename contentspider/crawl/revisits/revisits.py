@@ -117,7 +117,7 @@ class Revisits:
         return bool(self._facts.fact(REFILLED_FACT))
 
     def add_states(self, states: Mapping[str, SiteState]) -> None:
-        """Add the states of sites whose items other workers have yielded."""
+        """Add the states of sites whose items earlier runs of the crawl have yielded."""
         self._states |= states
 
     def compare(
@@ -401,7 +401,7 @@ class Revisits:
         learned = sorted(site for site in models if self._is_relearned(site))
         first_run = self._facts.all()[0]
         return [
-            # The ledger: workers of a shared crawl may number its visits in another order.
+            # The ledger, which numbers the visits.
             [first_run.started, first_run.pid],
             self._visits.last_number(),
             [(site, models[site]) for site in learned],

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from contentspider.state.ledger.database import Database
 
 MAX_DEATHS = 3  # an address fails for good if this many runs died while it was in flight
-QUEUED, TAKEN, SHARED = AddressState.QUEUED, AddressState.TAKEN, AddressState.SHARED
+QUEUED, TAKEN = AddressState.QUEUED, AddressState.TAKEN
 RETRY, FAILED = AddressState.RETRY, AddressState.FAILED
 
 
@@ -33,7 +33,7 @@ class Address:
     @property
     def is_open(self) -> bool:
         """Whether the address will be requested, in this run or in the next one."""
-        return self.state in (QUEUED, SHARED, TAKEN, RETRY)
+        return self.state in (QUEUED, TAKEN, RETRY)
 
 
 class Claims:
@@ -144,7 +144,7 @@ class Frontier:
             return added
         query = "SELECT number, state FROM addresses WHERE fingerprint = ?"
         row, before = self._database.row(query, (fingerprint,))
-        if row != source_row and before in (QUEUED, TAKEN, SHARED):
+        if row != source_row and before in (QUEUED, TAKEN):
             # Two requests for one address with other cookies or headers: both are sent.
             return self._insert(fingerprint + os.urandom(8), url, priority, request)
         self._do(
@@ -155,22 +155,16 @@ class Frontier:
         return int(row)
 
     def _insert(self, fingerprint: bytes, url: str, priority: int, request: str | None) -> int:
-        state = self.new_state(request)
         added = self._do(
             "INSERT OR IGNORE INTO addresses (fingerprint, url, priority, state, request, host)"
             " VALUES (?, ?, ?, ?, ?, ?)",
-            (fingerprint, url, priority, state, request, host_of(url)),
+            (fingerprint, url, priority, QUEUED, request, host_of(url)),
         )
         if not added.rowcount:
             return 0
         row = added.lastrowid or 0
-        if state == QUEUED:
-            self.queue.note(priority, row)
+        self.queue.note(priority, row)
         return row
-
-    def new_state(self, request: str | None) -> AddressState:
-        """Return the state of a new address; *request* is None if the request is in memory."""
-        return QUEUED
 
     def knows(self, fingerprint: bytes) -> bool:
         """Tell whether an address was ever queued, in any state."""

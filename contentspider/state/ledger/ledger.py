@@ -85,15 +85,13 @@ async def no_pause() -> None:
 class Ledger:
     """The ledger in the file *path*, or in memory; see `Database` for its modes and errors."""
 
-    frontier_class = Frontier
-
     def __init__(self, path: Path | None, durable: bool = True, read_only: bool = False) -> None:
         self.path = path
         self._database = database = Database(path, durable, read_only)
         self.check, self.detach, self.close = database.check, database.detach, database.close
         self.commit, self.sync, self.rollback = database.commit, database.sync, database.rollback
         with database.report_damage():
-            self.frontier = self.frontier_class(database)
+            self.frontier = Frontier(database)
             self.claims = Claims(database)
             self.items = Items(database, self.frontier)
             self.pages = PageSample(database)
@@ -151,8 +149,6 @@ class Ledger:
     ) -> None:
         """Delete all rows of a table in portions, by the *column* with the numbers of its rows. In
         one statement, a million pages of the file would take a minute.
-
-        The numbers may have gaps of any size: workers of a shared crawl get ranges of numbers.
         """
         statement = (
             f"DELETE FROM {table} WHERE {column} IN"  # noqa: S608 - our names
