@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import lru_cache
 from hashlib import sha256
 from itertools import compress
@@ -20,6 +20,7 @@ from contentspider.ground.addresses import (
     parameter_order,
     section_address,
 )
+from contentspider.ground.pickles import pickled
 from contentspider.ground.times import now
 from contentspider.page.about.hints import MAX_HINT_CHARS
 from contentspider.page.tree.resolver import Resolver
@@ -46,6 +47,7 @@ from contentspider.site.listing_records import listing_records
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
+    from contentspider.ground.pickles import Pickled
     from contentspider.page.input.own_values import OwnValue
     from contentspider.page.input.page import Page
     from contentspider.page.tree.blocks import Block
@@ -194,6 +196,9 @@ class Extraction:
     def to_dict(self) -> dict[str, object]:
         """Return the fields of a `ContentItem` (docs/items.md) as JSON values."""
         return page_fields(self.page, self.site, self, self.model_version)
+
+    def __reduce__(self) -> Pickled:
+        return pickled(Extraction, *(getattr(self, each.name) for each in fields(self)))
 
     def __repr__(self) -> str:
         blocks = f"{int(self.kept.sum())} of {len(self.kept)} blocks kept"
