@@ -267,7 +267,7 @@ class SiteLearner:
 
 
 def _restored(site: str, options: dict[str, Any], *arguments: Any) -> SiteLearner:
-    """Return a learner that was pickled; raises `OptionError` if its options cannot be used here."""
+    """Return a learner that was pickled; raises `OptionError` for options that fail here."""
     return SiteLearner(site, LearningOptions(**options), *arguments)
 
 
