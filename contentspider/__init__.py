@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 from contentspider.ground import __version__ as __version__
 
 if TYPE_CHECKING:
+    from contentspider.archive.columns import extract_column as extract_column
+    from contentspider.archive.columns import learn_column as learn_column
+    from contentspider.archive.columns import sample_column as sample_column
     from contentspider.crawl.addon import Addon as Addon
     from contentspider.crawl.base.binding import bind as bind
     from contentspider.crawl.base.items import ContentItem as ContentItem
@@ -38,9 +41,12 @@ _HOMES = {
     "TaggedBlock": "contentspider.crawl.base.tagged",
     "TaggedPage": "contentspider.crawl.base.tagged",
     "bind": "contentspider.crawl.base.binding",
+    "extract_column": "contentspider.archive.columns",
     "extract_html": "contentspider.site.learn.single_page",
+    "learn_column": "contentspider.archive.columns",
     "links": "contentspider.crawl.base.links",
     "page_of": "contentspider.crawl.base.tagged",
+    "sample_column": "contentspider.archive.columns",
 }
 __all__ = list(_HOMES)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from contentspider.ground.addresses import is_web_address, join, without_password
 from contentspider.ground.compression import pack, unpack
 from contentspider.ground.errors import DAMAGE, StateError
+from contentspider.ground.pickles import pickled
 from contentspider.page.about.hints import Hints, read_head
 from contentspider.page.about.metadata import Metadata, Statements
 from contentspider.page.about.stated_texts import StatedText
@@ -22,6 +23,7 @@ from contentspider.page.tree.blocks import MAX_BLOCKS, PageBlocks, read_tree
 if TYPE_CHECKING:
     from lxml.etree import _Element
 
+    from contentspider.ground.pickles import Pickled
     from contentspider.page.input.fields_file import FieldsFile
     from contentspider.page.input.overrides import Overrides
     from contentspider.page.tree._walk import Walker
@@ -131,6 +133,9 @@ class Page:
         if not self._dumped:
             self._dumped.append(pack(self._parsed[0] if self._parsed else self._record()))
         return self._dumped[0]
+
+    def __reduce__(self) -> Pickled:
+        return pickled(Page.load, self.dump())
 
     def _record(self) -> bytes:
         record: dict[str, object] = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from contentspider.ground.pickles import pickled
 from contentspider.page.about.authors import author_names
 from contentspider.site.fields.name_lists import ListReader, clean_names
 from contentspider.site.fields.own_fields import OwnKnowledge, OwnReader
@@ -22,6 +23,7 @@ from contentspider.site.title import page_heading
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from contentspider.ground.pickles import Pickled
     from contentspider.page.input.page import Page
     from contentspider.page.tree.blocks import Block
 
@@ -96,6 +98,23 @@ class SiteFields:
             else:
                 self._list_readers[name] = ListReader(places, self.slot_of)
         self._own_reader = OwnReader(self.own, lambda path: path_ends(self.slot_of(path)))
+
+    @classmethod
+    def parse(
+        cls,
+        records: Mapping[str, Mapping[str, Any]],
+        slot_of: Callable[[str], str],
+        own_records: Mapping[str, Mapping[str, Any]],
+    ) -> SiteFields:
+        """Return the fields whose knowledge is in these records by the field's name."""
+        knowledge = {name: FieldKnowledge.parse(each) for name, each in records.items()}
+        own = {name: OwnKnowledge.parse(each) for name, each in own_records.items()}
+        return cls(knowledge, slot_of, own)
+
+    def __reduce__(self) -> Pickled:
+        records = {name: each.to_record() for name, each in self.knowledge.items()}
+        own_records = {name: each.to_record() for name, each in self.own.items()}
+        return pickled(SiteFields.parse, records, self.slot_of, own_records)
 
     def of(self, name: str) -> FieldKnowledge:
         """Return the learned knowledge of a field."""

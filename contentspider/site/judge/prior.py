@@ -21,6 +21,7 @@ from zipfile import BadZipFile
 import numpy as np
 
 from contentspider.ground.errors import DAMAGE, StateError
+from contentspider.ground.pickles import pickled
 from contentspider.page.features.extractor import FEATURE_NAMES, FeatureExtractor
 from contentspider.site.judge.single_page import decide
 from contentspider.site.judge.trees import Trees
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from contentspider.ground.pickles import Pickled
     from contentspider.page.input.page import Page
 
 # The errors, besides `DAMAGE`, that NumPy raises for files without arrays.
@@ -139,6 +141,11 @@ class Prior:
                 f"{source} cannot be used: {error}; train one with"
                 " 'contentspider-research train-prior', or reinstall contentspider"
             ) from error
+
+    def __reduce__(self) -> Pickled:
+        if self.digest == Prior.shipped().digest:
+            return pickled(Prior.shipped)
+        return pickled(Prior.load, self.dump())
 
     @staticmethod
     @cache

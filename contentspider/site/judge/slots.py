@@ -10,10 +10,13 @@ from collections import Counter
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from contentspider.ground.pickles import pickled
 from contentspider.page.words.names import step_tag
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+
+    from contentspider.ground.pickles import Pickled
 
 NAME = re.compile(r"[#.\[][^#.\[]+")
 # A name on a smaller share of the pages belongs to a page, a post or a category, not to the
@@ -58,6 +61,9 @@ class SlotTable:
     def of_names(cls, names: Iterable[str]) -> SlotTable:
         """Return a table that keeps exactly these names."""
         return cls(dict.fromkeys(names, 2), 2)
+
+    def __reduce__(self) -> Pickled:
+        return pickled(SlotTable.of_names, sorted(self.kept))
 
     def step(self, step: str) -> str:
         """Return a step with only the names that the site's template uses."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from contentspider.ground.errors import NotEnoughTextError
+from contentspider.ground.pickles import pickled
 from contentspider.ground.times import now
 from contentspider.site.fields.example_pages import ExamplePages
 from contentspider.site.fields.learning import learn_fields
@@ -36,6 +37,7 @@ from contentspider.site.vote.votes import VOTERS, vote
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from contentspider.ground.pickles import Pickled
     from contentspider.page.input.page import Page
     from contentspider.site.arrays import Bools, Floats
     from contentspider.site.judge.classifier import Classifier
@@ -107,6 +109,10 @@ class SiteLearner:
         self.prior = prior
         self.voters = voters
         self.objections = objections
+
+    def __reduce__(self) -> Pickled:
+        arguments = asdict(self.options), self.prior, self.voters, self.objections
+        return pickled(_restored, self.site, *arguments)
 
     def fit(self, pages: Iterable[Page], own_texts: Iterable[OwnText] = ()) -> SiteModel:
         """Return the model of a site, learned from its *pages* in any order.
@@ -258,6 +264,11 @@ class SiteLearner:
             len(site.chars),
             100 * float(share),
         )
+
+
+def _restored(site: str, options: dict[str, Any], *arguments: Any) -> SiteLearner:
+    """Return a learner that was pickled; raises `OptionError` for options that fail here."""
+    return SiteLearner(site, LearningOptions(**options), *arguments)
 
 
 def label_by_votes(sample: list[Page], site: SiteBlocks, prior: Prior | None = None) -> Floats:

@@ -54,8 +54,7 @@ def sample_pages(pages: Iterable[Page], text_keys: Collection[str] = ()) -> list
         # Addresses are compared by path, since own texts may be at an old domain of the site.
         has_text = bool(text_keys) and path_key(page.url) in text_keys
         (with_text if has_text else without_text).add(page)
-        if _chars(page) <= MAX_SAMPLE_CHARS // LARGE_PAGE:
-            of_templates.add(_order(page), page_template(page), page)
+        _add_template(of_templates, page)
     preferred, other_pages = with_text.pages[:MAX_WITH_TEXT], with_text.pages[MAX_WITH_TEXT:]
     first = preferred + sorted(other_pages + without_text.pages, key=_order)
     ranked = of_templates.ranked()
@@ -65,6 +64,26 @@ def sample_pages(pages: Iterable[Page], text_keys: Collection[str] = ()) -> list
         size = max(MIN_SAMPLE, len(sample) * MAX_SAMPLE_BLOCKS // blocks)
         sample = _choose(first, ranked, size)
     return sorted(sample, key=_order)
+
+
+def mergeable_sample(pages: Iterable[Page]) -> list[Page]:
+    """Return the pages that `sample_pages` may choose from these and any other pages of their site.
+
+    They are some 400 at most. The sample of several such samples is that of all their pages.
+    """
+    first = _FirstPages(MAX_SAMPLE)
+    of_templates: TemplatePages[Page] = TemplatePages(MAX_SAMPLE)
+    for page in pages:
+        if page.content.blocks:
+            first.add(page)
+            _add_template(of_templates, page)
+    return [*first.pages, *of_templates.ranked()]
+
+
+def _add_template(of_templates: TemplatePages[Page], page: Page) -> None:
+    """Add a page to the pages of templates, unless it is too large."""
+    if _chars(page) <= MAX_SAMPLE_CHARS // LARGE_PAGE:
+        of_templates.add(_order(page), page_template(page), page)
 
 
 def _choose(first: Sequence[Page], ranked: Iterable[Page], size: int) -> list[Page]:

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from contentspider.ground.compression import pack, unpack
 from contentspider.ground.errors import DAMAGE, StateError
+from contentspider.ground.pickles import pickled
 from contentspider.page.tree.text import SENTENCE_CHARS
 from contentspider.site.fields.own_fields import OwnKnowledge
 from contentspider.site.fields.site_fields import FIELD_NAMES, FieldKnowledge, SiteFields
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterator, Mapping
 
+    from contentspider.ground.pickles import Pickled
     from contentspider.page.input.page import Page
     from contentspider.site.arrays import Bools, Floats
     from contentspider.site.judge.classifier import Classifier
@@ -375,6 +378,34 @@ class SiteModel:
             )
         except DAMAGE as error:
             raise StateError(f"the model cannot be used: {error}") from error
+
+    def to_bytes(self) -> bytes:
+        """Return the model as bytes for `from_bytes`, without the prior that `judge` names. A model
+        takes some 100 kB.
+        """
+        manifest = json.dumps(self.manifest()).encode()
+        return pack(manifest + b"\n" + self.dump_weights())
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> SiteModel:
+        """Return the model that `to_bytes` wrote. Raises `StateError` if *data* is damaged, or of
+        another version.
+        """
+        try:
+            manifest, _, weights = unpack(data).partition(b"\n")
+            record = json.loads(manifest)
+        except DAMAGE as error:
+            raise StateError(f"the model cannot be used: {error}") from error
+        return cls.parse(record, weights)
+
+    @classmethod
+    def _restored(cls, data: bytes, judge: Prior | None) -> SiteModel:
+        model = cls.from_bytes(data)
+        model.judge = judge
+        return model
+
+    def __reduce__(self) -> Pickled:
+        return pickled(SiteModel._restored, self.to_bytes(), self.judge)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Save the model as a new generation in the folder *path*, and return the folder.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import lru_cache
 from hashlib import sha256
 from itertools import compress
@@ -20,6 +20,7 @@ from contentspider.ground.addresses import (
     parameter_order,
     section_address,
 )
+from contentspider.ground.pickles import pickled
 from contentspider.ground.times import now
 from contentspider.page.about.hints import MAX_HINT_CHARS
 from contentspider.page.tree.resolver import Resolver
@@ -44,8 +45,9 @@ from contentspider.site.images import page_images
 from contentspider.site.listing_records import listing_records
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
+    from contentspider.ground.pickles import Pickled
     from contentspider.page.input.own_values import OwnValue
     from contentspider.page.input.page import Page
     from contentspider.page.tree.blocks import Block
@@ -195,6 +197,9 @@ class Extraction:
         """Return the fields of a `ContentItem` (docs/items.md) as JSON values."""
         return page_fields(self.page, self.site, self, self.model_version)
 
+    def __reduce__(self) -> Pickled:
+        return pickled(Extraction, *(getattr(self, each.name) for each in fields(self)))
+
     def __repr__(self) -> str:
         blocks = f"{int(self.kept.sum())} of {len(self.kept)} blocks kept"
         about = f"{self.page_type}, {blocks}, confidence {self.confidence:.2f}"
@@ -326,10 +331,10 @@ def page_fields(
     requested = frozenset(FIELDS if wanted is None else wanted)
     if not METADATA_FIELDS.isdisjoint(requested) or "passages" in requested:
         site_fields = extraction.site_fields if extraction else None
-        fields |= _metadata_fields(page, blocks, fields, site_fields)
-    for names, make in GROUPS:
-        if not names.isdisjoint(requested):
-            fields |= make(page, blocks, fields)
+        fields |= _metadata_fields(page, blocks, fields, site_fields, requested)
+    fields |= _markup_fields(page, blocks, requested)
+    if not DESCRIPTION_FIELDS.isdisjoint(requested):
+        fields |= _description_fields(page, blocks)
     if "passages" in requested:
         fields["passages"] = _passages(page, blocks, fields, optional_fields.passages)
     fields |= _extraction_fields(page, blocks, extraction, optional_fields, requested)
@@ -402,42 +407,41 @@ def _metadata_fields(
     blocks: Sequence[Block],
     fields: Mapping[str, object],
     site_fields: SiteFields | None,
+    requested: Collection[str],
 ) -> dict[str, object]:
-    """Return the metadata that a page states, or else shows. *site_fields* reads these in learned
-    places.
+    """Return the metadata that a page states, or else shows: title, dates, authors, and those of
+    the others that are *requested*. *site_fields* reads these in learned places.
     """
-    metadata = page.metadata
     is_listing = fields["page_type"] == "listing"
     title = item_title(page, site_fields, is_listing)
     published, modified = page_dates(page, title, site_fields, is_listing)
-    author = page_author(page, title, site_fields, is_listing)
-    section = page_section(page, title, site_fields, is_listing)
-    keywords = page_keywords(page, title, site_fields, is_listing)
-    image = absolute_url(page, metadata.image)
-    if not image and fields["model_version"] != UNFILTERED:
-        image = _first_picture(page, blocks)
-    return {
+    metadata: dict[str, object] = {
         "title": title,
         "published_at": published,
         "modified_at": modified if modified >= published[:10] else "",
-        "author": list(author),
-        "section": list(section),
-        "image": image,
-        "keywords": list(keywords),
+        "author": list(page_author(page, title, site_fields, is_listing)),
     }
+    for name, read in (("section", page_section), ("keywords", page_keywords)):
+        if name in requested:
+            metadata[name] = list(read(page, title, site_fields, is_listing))
+    if "image" in requested:
+        image = absolute_url(page, page.metadata.image)
+        if not image and fields["model_version"] != UNFILTERED:
+            image = _first_picture(page, blocks)
+        metadata["image"] = image
+    return metadata
 
 
 def _markup_fields(
-    page: Page, blocks: Sequence[Block], fields: Mapping[str, object]
+    page: Page, blocks: Sequence[Block], requested: Collection[str]
 ) -> dict[str, object]:
-    """Return the content in Markdown and in HTML."""
-    content = parts(blocks, Resolver(page.base))
-    return {"content_markdown": write_markdown(content), "content_html": write_html(content)}
+    """Return the content in the *requested* of Markdown and HTML."""
+    writers = {name: write for name, write in MARKUP_WRITERS.items() if name in requested}
+    content = parts(blocks, Resolver(page.base)) if writers else []
+    return {name: write(content) for name, write in writers.items()}
 
 
-def _description_fields(
-    page: Page, blocks: Sequence[Block], fields: Mapping[str, object]
-) -> dict[str, object]:
+def _description_fields(page: Page, blocks: Sequence[Block]) -> dict[str, object]:
     """Return the description, the headings and the canonical address."""
     return {
         "description": tidy("".join(page.hints.descriptions[:1]), MAX_HINT_CHARS),
@@ -448,10 +452,8 @@ def _description_fields(
 
 # Fields that are made together.
 METADATA_FIELDS = frozenset("title published_at modified_at author section image keywords".split())
-GROUPS: tuple[tuple[frozenset[str], Callable[..., dict[str, object]]], ...] = (
-    (frozenset(("content_markdown", "content_html")), _markup_fields),
-    (frozenset("description headings canonical".split()), _description_fields),
-)
+DESCRIPTION_FIELDS = frozenset("description headings canonical".split())
+MARKUP_WRITERS = {"content_markdown": write_markdown, "content_html": write_html}
 
 
 def add_own_text(fields: dict[str, object], own: OwnText) -> None:
