@@ -56,7 +56,9 @@ def path(crawls: Crawls, tmp_path: Path) -> Path:
 
 
 def answers(url: str) -> list[object]:
-    """Return the answers to some queries, and all documents."""
+    """Return the answers to some queries, and all documents, without the numbers of their versions
+    and the times of their visits, which no search reads.
+    """
     with open_index(url, is_writer=False) as (engine, _):
         found = [engine.search(query) for query in QUERIES]
         rows = [
@@ -64,6 +66,9 @@ def answers(url: str) -> list[object]:
             for query, results in zip(QUERIES, found, strict=True)
         ]
         documents = [dict(engine.get(f"{number:032x}") or {}) for number in range(PAGES)]
+        for document in documents:
+            document.pop("version", None)
+            document.get("more", {}).pop("crawled_at", None)
         return [rows, [(results.total, results.facets) for results in found], documents]
 
 

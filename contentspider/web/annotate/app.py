@@ -17,7 +17,7 @@ from starlette.routing import Route
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.page.input.own_values import KINDS as FIELD_TYPES
 from contentspider.web.annotate.labels import KINDS, Label
-from contentspider.web.guards import guards, read_body, reject_cross_site
+from contentspider.web.guards import Bodies, guards, reject_cross_site
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,6 +56,7 @@ class Pages:
 
     def __init__(self, session: Session, frame: Frame, is_strict: bool) -> None:
         self._session, self._frame, self._is_strict = session, frame, is_strict
+        self._bodies = Bodies()
         # Only one request at a time changes labels and files, or reads them.
         self._change_lock = asyncio.Lock()
         self._template = Environment(
@@ -114,12 +115,12 @@ class Pages:
         """
         reject_cross_site(request)
         page = self._page_number(request)
-        body = await read_body(request, MAX_REQUEST_BYTES)
         action = str(request.path_params["action"])
-        if action == "field":
-            change = partial(self._session.mark_value, page, *_parse_value(body))
-        else:
-            change = partial(self._change, page, action, *_parse_labels(body))
+        async with self._bodies.read(request, MAX_REQUEST_BYTES) as body:
+            if action == "field":
+                change = partial(self._session.mark_value, page, *_parse_value(body))
+            else:
+                change = partial(self._change, page, action, *_parse_labels(body))
         async with self._change_lock:
             message = await run_in_threadpool(change)
             return await run_in_threadpool(self._state, page, message)
