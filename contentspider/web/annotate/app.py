@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from contentspider.web.annotate.session import Session
 
 MAX_REQUEST_BYTES = 1_000_000
+# What the conversion of a request's JSON may raise: 1e999 is no integer, and lists may be nested too
+# deeply.
+BAD_REQUEST = (ValueError, TypeError, LookupError, AttributeError, OverflowError, RecursionError)
 
 
 def make_app(session: Session, frame: Frame, hosts: Sequence[str], is_strict: bool) -> Starlette:
@@ -155,19 +158,23 @@ def _parse_labels(body: bytes) -> tuple[list[int], Label]:
     try:
         record = json.loads(body or b"{}")
         blocks = [int(number) for number in record.get("blocks", [])]
-        label = Label(str(record.get("label", "")), int(record.get("kind", 0)))
-    except (ValueError, TypeError, AttributeError) as error:
+        return blocks, Label(_text(record.get("label", "")), int(record.get("kind", 0)))
+    except BAD_REQUEST as error:
         raise HTTPException(400, "The request needs JSON with blocks and a label.") from error
-    return blocks, label
 
 
 def _parse_value(body: bytes) -> tuple[str, str, str]:
     """Return name, type and value of a field in a request's body; raises `HTTPException`."""
     try:
         record = json.loads(body)
-        return str(record["name"]).strip(), str(record["type"]), str(record["value"])
-    except (ValueError, TypeError, LookupError) as error:
+        return _text(record["name"]).strip(), _text(record["type"]), _text(record["value"])
+    except BAD_REQUEST as error:
         raise HTTPException(400, "The request needs JSON with name, type and value.") from error
+
+
+def _text(value: object) -> str:
+    """Return a value as text; raises ValueError for lone surrogates, which no file can have."""
+    return str(value).encode().decode()
 
 
 def _error(request: Request, error: Exception) -> Response:
