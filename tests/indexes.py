@@ -100,8 +100,17 @@ class Memory:
             if not crawl or one.crawl == crawl:
                 yield DocumentState(one.id, one.crawl, one.version, one.hash)
 
-    def get(self, document_id: str) -> Mapping[str, object] | None:
-        raise NotImplementedError
+    def count(self, crawl: str) -> int:
+        return sum(1 for _ in self.documents(crawl))
+
+    def records(self, ids: Sequence[str]) -> Mapping[str, Mapping[str, object]]:
+        return {name: self.there[name].record() for name in ids if name in self.there}
+
+    def differing(self, documents: Sequence[Document]) -> list[str]:
+        return [one.id for one in documents if self.there[one.id].fields != one.fields]
+
+    def damage(self) -> Sequence[str]:
+        return []
 
     def search(self, query: Query) -> Results:
         raise NotImplementedError
@@ -162,6 +171,7 @@ class Crawls:
                 previous_id=f"{moved[number]:032x}" if number in moved else "",
             )
             item = {"id": visit.id, "url": visit.url, "title": title, "content": content}
+            item["crawled_at"] = visit.at
             item |= {"fields": fields[number]} if number in fields else {}
             stored = StoredVisit(place + 1, visit, Answer(), content, None, True, item)
             takeover.add_visit(stored, Change(change, "page", 0.5))
@@ -176,11 +186,11 @@ class Crawls:
         history.close()
         self.titles |= changed
 
-    def sync(self, engine: Memory, force: bool = False) -> Sync:
+    def sync(self, engine: Memory, force: bool = False, take_over: bool = False) -> Sync:
         """Return what brings an index up to date."""
         documents = Entries(self.path)
         self.opened.append(documents)
-        sync = Sync(documents, engine, URL, engine.identity(), force)
+        sync = Sync(documents, engine, URL, engine.identity(), force, take_over)
         sync._retry = Retries(0)
         return sync
 

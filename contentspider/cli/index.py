@@ -27,6 +27,7 @@ BOLD, PLAIN = "\x1b[1m", "\x1b[0m"
 ENGINE_HELP = "an index's URL: tantivy:FOLDER, sqlite:FILE, default, or others (docs/indexing.md)"
 ENGINE = argument("ENGINE_URL", ENGINE_HELP)
 FORCE = argument("--force", "delete documents, however many are gone")
+TAKE_OVER = argument("--take-over", "write pages, too, whose documents belong to another crawl")
 INDEX = argument(
     "--index ENGINE_URL",
     f"{ENGINE_HELP}; default: {INDEX_VARIABLE} in the environment, else the index of"
@@ -41,7 +42,7 @@ SYNONYMS = argument(
 )
 
 
-@command("sync", CRAWL, ENGINE, FORCE, STATE_DIR)
+@command("sync", CRAWL, ENGINE, FORCE, TAKE_OVER, STATE_DIR)
 def sync(options: argparse.Namespace) -> None:
     """Add the changed pages to an index, and delete the gone ones. A new index gets all pages.
     Nothing is crawled.
@@ -51,28 +52,40 @@ def sync(options: argparse.Namespace) -> None:
 
     history = find_history(options.crawl, options.state_dir)
     url = index_url(options.engine_url, options.state_dir)
-    report = operations.sync(history, url, options.force, _print_progress)
+    report = operations.sync(history, url, options.force, options.take_over, _print_progress)
     say(f"{redacted_url(url)}: {report}")
 
 
-@command("verify", CRAWL, argument("--mend", "put right what differs"), ENGINE, FORCE, STATE_DIR)
+@command(
+    "verify",
+    CRAWL,
+    argument("--mend", "put right what differs"),
+    ENGINE,
+    FORCE,
+    TAKE_OVER,
+    STATE_DIR,
+)
 def verify(options: argparse.Namespace) -> int:
-    """Compare an index with the history, document by document. Differences are printed as JSON
-    lines. The exit code is 0 if there are none, or all were mended.
+    """Compare an index with the history, document by document and field by field. Differences are
+    printed as JSON lines. The exit code is 0 if there are none, or all were mended.
     """
     from contentspider.index import operations
     from contentspider.state.crawls.export import find_history
 
     history = find_history(options.crawl, options.state_dir)
     url = index_url(options.engine_url, options.state_dir)
-    result = operations.verify(history, url, options.force, options.mend)
-    for name in ("missing", "stale", "extra", "refused"):
+    arguments = (options.force, options.mend, options.take_over)
+    result = operations.verify(history, url, *arguments)
+    for name in ("missing", "stale", "damaged", "extra", "refused"):
         for document_id in getattr(result, name):
             print(json.dumps({"id": document_id, "is": name}))
+    for document_id, crawl in result.foreign.items():
+        print(json.dumps({"id": document_id, "is": "foreign", "crawl": crawl}))
     say(
         f"{result.same:,} documents are as they should be, {len(result.missing):,} missing,"
-        f" {len(result.stale):,} stale, {len(result.extra):,} too many,"
-        f" {len(result.refused):,} refused by the engine"
+        f" {len(result.stale):,} stale, {len(result.damaged):,} damaged,"
+        f" {len(result.extra):,} too many, {len(result.refused):,} refused by the engine,"
+        f" {len(result.foreign):,} of other crawls"
         f"{': mended' if options.mend and result else ''}"
     )
     return 0 if options.mend or not result else 1

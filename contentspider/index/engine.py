@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
@@ -171,9 +172,41 @@ class Engine(ABC):
     def documents(self, crawl: str = "") -> Iterator[DocumentState]:
         """Yield the state of each document of a *crawl* (all crawls if "") at the last `flush`."""
 
+    def count(self, crawl: str) -> int:
+        """Return the number of documents of a *crawl* at the last `flush`.
+
+        A subclass may have a faster way than to read the states of all documents.
+        """
+        return sum(1 for _ in self.documents(crawl))
+
     @abstractmethod
+    def records(self, ids: Sequence[str]) -> Mapping[str, Mapping[str, Any]]:
+        """Return all fields of each document with one of these ids at the last `flush`, as they
+        were written, ``more`` included. There are at most *max_documents* ids. Unknown ids are
+        missing from the result.
+        """
+
     def get(self, document_id: str) -> Mapping[str, Any] | None:
-        """Return all fields of a document as they were written, ``more`` included, or None."""
+        """Return all fields of a document (`records`), or None if the index does not have it."""
+        return self.records([document_id]).get(document_id)
+
+    def differing(self, documents: Sequence[Document]) -> list[str]:
+        """Return the ids of the documents that the index has with other fields than these.
+
+        Versions are not compared: equal pages of two histories may have different ones.
+        """
+        records = self.records([document.id for document in documents]) if documents else {}
+        return [
+            document.id
+            for document in documents
+            if not have_equal_fields(records.get(document.id, {}), document.record())
+        ]
+
+    def damage(self) -> Sequence[str]:
+        """Return what is damaged in the files of the index, beyond its documents, in words. It may
+        raise `IndexDamagedError` instead. An engine with a server leaves that to the server.
+        """
+        return []
 
     def addresses(self, offset: int, limit: int) -> Sequence[tuple[str, str]]:
         """Return address and title of at most *limit* documents, without the first *offset*.
@@ -417,6 +450,29 @@ def create_engine(url: str) -> Engine:
     if embedder := chosen_embedder():
         engine.use_embedder(embedder)
     return engine
+
+
+def have_equal_fields(stored: Mapping[str, Any], written: Mapping[str, Any]) -> bool:
+    """Tell whether two records of a document have the same fields, whatever their versions.
+
+    If they are of two visits of an unchanged page, the fields that each visit sets do not count.
+    """
+    from contentspider.site.models.record import PASSING_FIELDS  # searches do not need it
+
+    visits = [record.get("more", {}).get("crawled_at") for record in (stored, written)]
+    ignored = {"version"} if visits[0] == visits[1] is not None else {"version", *PASSING_FIELDS}
+    first, second = (_without(record, ignored) for record in (stored, written))
+    # NaN is not equal to itself.
+    return first == second or json.dumps(first, sort_keys=True) == json.dumps(
+        second, sort_keys=True
+    )
+
+
+def _without(record: Mapping[str, Any], names: set[str]) -> dict[str, Any]:
+    """Return the fields of a document without some names, and those in ``more`` likewise."""
+    fields = {name: value for name, value in record.items() if name not in names}
+    more = fields.pop("more", {})
+    return fields | {"more": {name: value for name, value in more.items() if name not in names}}
 
 
 def _outdated_engine_error(url: str, reason: str) -> EngineError:

@@ -27,6 +27,12 @@ class EngineError(ContentSpiderError):
     code = "engine"
 
 
+class IndexDamagedError(EngineError):
+    """The files of an index are damaged. `rebuild` fills a new index."""
+
+    code = "index-damaged"
+
+
 class EngineDownError(EngineError):
     """An engine does not answer, or is busy (HTTP 429, 503). A retry may help.
 

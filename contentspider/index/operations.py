@@ -10,7 +10,7 @@ from filelock import FileLock, Timeout
 
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.index.engine import create_engine, redacted_url
-from contentspider.index.errors import EngineError, Retries
+from contentspider.index.errors import EngineError, IndexDamagedError, Retries
 from contentspider.index.schema import SchemaMismatchError
 from contentspider.index.sync import Sync
 
@@ -54,22 +54,32 @@ def _lock_history(history: Path) -> Iterator[Entries]:
 
 
 def sync(
-    history: Path, url: str, force: bool = False, on_progress: ProgressCallback | None = None
+    history: Path,
+    url: str,
+    force: bool = False,
+    take_over: bool = False,
+    on_progress: ProgressCallback | None = None,
 ) -> Report:
-    """Bring the index at *url* up to date with a history; see `Sync.run`."""
+    """Bring the index at *url* up to date with a history; see `Sync`."""
     with _lock_history(history) as entries, open_index(url, is_writer=True) as (engine, identity):
-        return Sync(entries, engine, url, identity, force, on_progress).run()
+        return Sync(entries, engine, url, identity, force, take_over, on_progress).run()
 
 
-def verify(history: Path, url: str, force: bool, is_mending: bool) -> Differences:
-    """Compare the index at *url* with a history, and return the differences that it had.
+def verify(
+    history: Path, url: str, force: bool, is_mending: bool, take_over: bool = False
+) -> Differences:
+    """Compare the index at *url* with a history, document by document and field by field, and
+    return the differences that it had.
 
+    Raises `IndexDamagedError` if the index itself is damaged, so that nothing in it is certain.
     With *is_mending* the differences are corrected. With *force* any number of documents may be
-    deleted for that.
+    deleted for that. With *take_over* documents of other crawls count as missing.
     """
     with _lock_history(history) as entries, open_index(url, is_writer=True) as (engine, identity):
-        update = Sync(entries, engine, url, identity, force)
+        update = Sync(entries, engine, url, identity, force, take_over)
+        update.check_files()
         differences = update.differences()
+        update.find_damage(differences)
         if is_mending and (differences or differences.refused):
             update.mend(differences)
         return differences
@@ -89,17 +99,17 @@ def rebuild(
     """
     reports = {}
     with closing(create_engine(url)) as engine:
-        lost_crawls = _indexed_crawls(engine) - {history.stem for history in histories}
+        lost_crawls = _indexed_crawls(engine, force) - {history.stem for history in histories}
         if lost_crawls and not force:
             raise EngineError(
                 f"{redacted_url(url)} has documents of {', '.join(sorted(lost_crawls))}, which have"
                 " no history here: a rebuild would delete them. If you want that, add --force"
             )
         with engine.rebuild() as (new_index, identity):
-            # A page in two histories gets the fields of the last writer: the most recent crawl.
-            for history in sorted(histories, key=_last_run_end):
+            # A page in two histories belongs to the first writer: the most recent crawl.
+            for history in sorted(histories, key=_last_run_end, reverse=True):
                 with _lock_history(history) as entries:
-                    update = Sync(entries, new_index, url, identity, force, on_progress)
+                    update = Sync(entries, new_index, url, identity, force, False, on_progress)
                     reports[history.stem] = update.run()
     return reports
 
@@ -112,13 +122,22 @@ def _last_run_end(history: Path) -> str:
         return entries.position().ended
 
 
-def _indexed_crawls(engine: Engine) -> set[str]:
+def _indexed_crawls(engine: Engine, force: bool) -> set[str]:
     """Return the crawls that an index has documents of, or for an index of another schema the
-    crawls that it was filled from.
+    crawls that it was filled from. Of a damaged index they are unknown: with *force* it counts as
+    empty.
     """
     try:
         Retries()(lambda: engine.open(is_writer=True))
+        return {state.crawl for state in engine.documents()}
     except SchemaMismatchError as error:
         logger.info("%s", error)
         return set(error.crawls)
-    return {state.crawl for state in engine.documents()}
+    except IndexDamagedError as error:
+        if force:
+            logger.warning("%s", error)
+            return set()
+        raise EngineError(
+            f"{error}. The crawls that it has documents of cannot be read, and a rebuild deletes"
+            " the documents of crawls that have no history here: if you want that, add --force"
+        ) from error

@@ -277,7 +277,8 @@ class Manifest:
             manifest = cls(version, identity, marks, embedder, own_types)
         except (ValueError, TypeError, KeyError) as error:
             raise EngineError(
-                f"{display_url} exists, but contentspider did not create it: name another index"
+                f"{display_url} exists, but contentspider did not create it, or its manifest is"
+                " damaged: name another index"
             ) from error
         if manifest.version != VERSION:
             raise SchemaMismatchError(

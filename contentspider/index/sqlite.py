@@ -20,8 +20,13 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from contentspider.index.engine import Engine, Hit, Query, Results
-from contentspider.index.errors import EmbedderError, EngineDownError, EngineError
+from contentspider.index.engine import Engine, Hit, Query, Results, have_equal_fields
+from contentspider.index.errors import (
+    EmbedderError,
+    EngineDownError,
+    EngineError,
+    IndexDamagedError,
+)
 from contentspider.index.own_fields import OWN, TEXT
 from contentspider.index.schema import (
     DEMOTED_TYPES,
@@ -95,6 +100,11 @@ NEAREST = "SELECT value AS number, key + 1 AS place FROM json_each(?)"
 BUSY_SECS = 10.0
 # Messages of errors that a retry may avoid. "already exists": two processes create one index.
 TEMPORARY = re.compile(r"locked|busy|disk I/O|already exists", re.IGNORECASE)
+# Messages of errors in files that are no databases, and of errors in the values of documents.
+NO_DATABASE, BAD_VALUE = "not a database", "malformed JSON"
+REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+MAX_PROBLEMS = 10  # that a check of the file lists
+CHUNK_ROWS = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,12 +161,14 @@ class SQLiteEngine(Engine):
         self._vectors: VectorTable | None = None
         # The embedder of the index, if searches cannot use its vectors and have not said so yet.
         self._missing_embedder = ""
+        # How many texts of the last query were no UTF-8.
+        self._undecodable = 0
 
     def use_embedder(self, embedder: NamedEmbedder) -> None:
         """See `Engine.use_embedder`."""
         from contentspider.index.vectors import MAX_DOCUMENTS, VectorTable  # loads NumPy
 
-        self._vectors = VectorTable(self._execute, embedder)
+        self._vectors = VectorTable(self._execute, self._query, embedder)
         self.max_documents = MAX_DOCUMENTS
 
     def open(self, is_writer: bool) -> str:
@@ -174,7 +186,8 @@ class SQLiteEngine(Engine):
                 address, BUSY_SECS, uri=True, isolation_level=None, check_same_thread=False
             )
             self._connection.row_factory = sqlite3.Row
-            tables = {row["name"] for row in self._execute("SELECT name FROM sqlite_master")}
+            self._connection.text_factory = self._decode
+            tables = {row["name"] for row in self._query("SELECT name FROM sqlite_master")}
             if is_writer:
                 self._execute("PRAGMA journal_mode = WAL")
                 if not tables:
@@ -234,20 +247,48 @@ class SQLiteEngine(Engine):
         with self._translate_errors():
             return self._connection.execute(statement, values)
 
+    def _query(self, statement: str, values: Sequence[object] = ()) -> list[sqlite3.Row]:
+        """Return all rows of a query. Errors of later rows are translated, too."""
+        self._undecodable = 0
+        cursor = self._execute(statement, values)
+        with self._translate_errors():
+            return cursor.fetchall()
+
+    def _decode(self, text: bytes) -> str:
+        """Return a text of the database, with U+FFFD for damaged bytes."""
+        try:
+            return text.decode()
+        except UnicodeDecodeError:
+            self._undecodable += 1
+            return text.decode("utf-8", "replace")
+
+    def _mending(self, crawl: str) -> str:
+        return f"run 'contentspider index verify {crawl} {self._display_url} --mend'"
+
     @contextmanager
     def _translate_errors(self) -> Iterator[None]:
         """Raise errors of SQLite and of the file system as `EngineError` or `EngineDownError`."""
         try:
             yield
         except sqlite3.OperationalError as error:
+            if BAD_VALUE in str(error):
+                raise IndexDamagedError(
+                    f"{self._display_url} has a damaged document ({error}): {self._mending('CRAWL')}"
+                ) from error
             error_class = EngineDownError if TEMPORARY.search(str(error)) else EngineError
             raise error_class(f"{self._display_url}: {error}") from error
         except (sqlite3.DataError, OverflowError) as error:
             raise EngineError(f"{self._display_url}: {error}") from error
-        except sqlite3.DatabaseError as error:
-            raise EngineError(
-                f"{self._display_url} is damaged, or is not an index ({error}): delete the file,"
-                " and run 'contentspider index sync' to fill a new index"
+        # An error whose message has damaged bytes is a UnicodeDecodeError.
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+            if NO_DATABASE in str(error):
+                raise EngineError(
+                    f"{self._display_url} is damaged, or is not an index ({error}): delete the"
+                    " file, and run 'contentspider index sync' to fill a new index"
+                ) from error
+            raise IndexDamagedError(
+                f"{self._display_url} is damaged ({error}): run 'contentspider index rebuild"
+                f" {self._display_url}'"
             ) from error
         except OSError as error:
             raise EngineError(f"{self._display_url}: {error.strerror or error}") from error
@@ -277,18 +318,14 @@ class SQLiteEngine(Engine):
         record = document.record()
         # JSON escapes lone surrogates, which SQLite does not accept.
         record |= {name: json.dumps(record[name]) for name in JSON_FIELDS if name in record}
-        own_values = document.own_values()
-        columns = [record.get(name) for name in FIELDS_BY_NAME]
-        # SQLite does not find escaped names.
-        columns.append(json.dumps(own_values, ensure_ascii=False) if own_values else None)
+        columns = [*(record.get(name) for name in FIELDS_BY_NAME), _own_column(document)]
         section_words = [list(words.values()) for words in document.searchable_sections()]
         texts = self._vectors.texts_of(document) if self._vectors is not None else []
         return columns, list(document.searchable_words().values()), section_words, texts
 
     def delete(self, ids: Sequence[str]) -> None:
         for document_id in ids:
-            document = self._execute("SELECT number FROM documents WHERE id = ?", [document_id])
-            for (number,) in document.fetchall():
+            for (number,) in self._query("SELECT number FROM documents WHERE id = ?", [document_id]):
                 self._execute("DELETE FROM pages WHERE rowid = ?", [number])
                 last_row = -number * MAX_SECTIONS
                 self._execute(
@@ -304,27 +341,74 @@ class SQLiteEngine(Engine):
         self._execute("BEGIN IMMEDIATE")
 
     def find(self, ids: Sequence[str]) -> Mapping[str, DocumentState]:
-        rows = (self._execute(f"{STATES} WHERE id = ?", [name]).fetchone() for name in ids)
-        return {row["id"]: DocumentState(*row) for row in rows if row}
+        rows = chain.from_iterable(self._query(f"{STATES} WHERE id = ?", [name]) for name in ids)
+        return {row["id"]: DocumentState(*row) for row in rows}
 
     def documents(self, crawl: str = "") -> Iterator[DocumentState]:
         condition, values = (" WHERE crawl = ?", [crawl]) if crawl else ("", [])
-        for row in self._execute(STATES + condition, values):
-            yield DocumentState(*row)
+        cursor = self._execute(STATES + condition, values)
+        while True:
+            with self._translate_errors():
+                rows = cursor.fetchmany(CHUNK_ROWS)
+            if not rows:
+                return
+            for row in rows:
+                yield DocumentState(*row)
 
-    def get(self, document_id: str) -> Mapping[str, Any] | None:
+    def count(self, crawl: str) -> int:
+        (row,) = self._query("SELECT count(*) FROM documents WHERE crawl = ?", [crawl])
+        return int(row[0])
+
+    def records(self, ids: Sequence[str]) -> Mapping[str, Mapping[str, Any]]:
         self._follow_rebuild()
-        row = self._execute("SELECT * FROM documents WHERE id = ?", [document_id]).fetchone()
-        return _record(row) if row else None
+        return {record["id"]: record for record in self._records_of(self._rows(ids))}
+
+    def _rows(self, ids: Sequence[str]) -> list[sqlite3.Row]:
+        places = ", ".join("?" * len(ids))
+        return self._query(f"SELECT * FROM documents WHERE id IN ({places})", list(ids))  # noqa: S608
+
+    def _records_of(self, rows: Sequence[sqlite3.Row]) -> list[dict[str, Any]]:
+        """Return the records in the rows of the last query, without damaged values. Logs which
+        documents are damaged.
+        """
+        records: list[dict[str, Any]] = []
+        for row in rows:
+            record, is_damaged = _read_record(row)
+            records.append(record)
+            texts = (value for value in row if isinstance(value, str))
+            if is_damaged or (self._undecodable and any(REPLACEMENT in text for text in texts)):
+                logger.error(
+                    "%s: document %s is damaged: %s",
+                    self._display_url,
+                    record["id"],
+                    self._mending(record.get("crawl", "CRAWL")),
+                )
+        return records
+
+    def differing(self, documents: Sequence[Document]) -> list[str]:
+        rows = {row["id"]: row for row in self._rows([document.id for document in documents])}
+        return [
+            document.id
+            for document in documents
+            if (row := rows.get(document.id)) is None or not _has_row(document, row)
+        ]
+
+    def damage(self) -> Sequence[str]:
+        """See `Engine.damage`. The second check compares the searched words with their index."""
+        rows = self._query(f"PRAGMA integrity_check({MAX_PROBLEMS})")
+        if problems := [str(row[0]) for row in rows if row[0] != "ok"]:
+            return problems
+        self._execute("INSERT INTO pages (pages) VALUES ('integrity-check')")
+        return []
 
     def addresses(self, offset: int, limit: int) -> Sequence[tuple[str, str]]:
         self._follow_rebuild()
-        rows = self._execute(
+        rows = self._query(
             "SELECT coalesce(url, ''), coalesce(title, '') FROM documents"
             " ORDER BY number LIMIT ? OFFSET ?",
             [limit, offset],
         )
-        return [(row[0], row[1]) for row in rows]
+        return [(str(row[0]), str(row[1])) for row in rows]
 
     def identity(self) -> str:
         self._follow_rebuild()
@@ -339,19 +423,20 @@ class SQLiteEngine(Engine):
         return super().search(query)
 
     def manifest(self) -> str:
-        return str(self._execute("SELECT manifest FROM manifest").fetchone()["manifest"])
+        rows = self._query("SELECT manifest FROM manifest")
+        return str(rows[0]["manifest"]) if rows else ""
 
     def write_manifest(self, text: str) -> None:
         self._execute("UPDATE manifest SET manifest = ?", [text])
         self.flush()
 
     def _indexed_languages(self) -> Iterable[str]:
-        rows = self._execute("SELECT DISTINCT language FROM documents WHERE language != ''")
-        return [row["language"] for row in rows]
+        rows = self._query("SELECT DISTINCT language FROM documents WHERE language != ''")
+        return [str(row["language"]) for row in rows]
 
     def _vocabulary(self, prefix: str) -> Mapping[str, int]:
         self._execute(VOCABULARY)
-        rows = self._execute(
+        rows = self._query(
             "SELECT term, doc FROM vocabulary WHERE term >= ? AND term < ?", [prefix, prefix + LAST]
         )
         return {row["term"]: row["doc"] for row in rows}
@@ -398,12 +483,15 @@ class SQLiteEngine(Engine):
             nearest = query.nearest
             selection = selection.merged_with(list(nearest))
         columns = ", ".join(f"documents.{name}" for name in FIELDS_BY_NAME)
-        rows = self._execute(
+        rows = self._query(
             f"SELECT number, {columns}, {selection.score} AS score FROM {selection.ranking}"  # noqa: S608 - our names
             f" ORDER BY {order_terms(query.order)}score DESC, documents.id LIMIT ? OFFSET ?",
             [*selection.ranking_values, query.limit, query.offset],
         )
-        hits = [Hit(_record(row), row["score"], nearest.get(row["number"], -1)) for row in rows]
+        hits = [
+            Hit(record, row["score"], nearest.get(row["number"], -1))
+            for row, record in zip(rows, self._records_of(rows), strict=True)
+        ]
         facets = {name: self._facet_counts(name, selection) for name in FACETS}
         facets |= {f"fields.{name}": self._own_counts(name, selection) for name in query.counted}
         return Results(hits, self._count(selection), facets)
@@ -411,29 +499,28 @@ class SQLiteEngine(Engine):
     def _count(self, selection: Selection) -> int:
         """Return the number of documents in a selection."""
         query = f"SELECT count(*) FROM {selection.source}"  # noqa: S608
-        (count,) = self._execute(query, selection.values).fetchone()
-        return int(count)
+        return int(self._query(query, selection.values)[0][0])
 
     def _facet_counts(self, facet: str, selection: Selection) -> dict[str, int]:
         """Return the numbers of documents in a selection by the value of a facet, the largest
         first.
         """
-        rows = self._execute(
+        rows = self._query(
             f"SELECT * FROM (SELECT {facet} AS value, count(*) AS pages FROM {selection.source}"  # noqa: S608
             " GROUP BY value) WHERE value != '' ORDER BY pages DESC, value",
             selection.values,
         )
-        return dict(rows.fetchall())
+        return {str(row[0]): row[1] for row in rows}
 
     def _own_counts(self, name: str, selection: Selection) -> dict[str, int]:
         """Return the numbers of documents in a selection by the texts of an own field."""
-        rows = self._execute(
+        rows = self._query(
             "SELECT text.value, count(DISTINCT number) AS pages FROM (SELECT number, documents.own"  # noqa: S608
             f" FROM {selection.source}) AS chosen, json_each(chosen.own, ?) AS text"
             " GROUP BY text.value ORDER BY pages DESC, text.value LIMIT ?",
             [*selection.values, own_path(TEXT, name), MAX_COUNTED],
         )
-        return dict(rows.fetchall())
+        return {str(row[0]): row[1] for row in rows}
 
     @contextmanager
     def rebuild(self) -> Iterator[tuple[SQLiteEngine, str]]:
@@ -501,6 +588,42 @@ def _match_term(term: Term) -> str:
     return f"({' OR '.join(phrases)})"
 
 
-def _record(row: sqlite3.Row) -> dict[str, Any]:
-    record = {name: row[name] for name in FIELDS_BY_NAME if row[name] is not None}
-    return record | {name: json.loads(record[name]) for name in JSON_FIELDS if name in record}
+def _has_row(document: Document, row: sqlite3.Row) -> bool:
+    """Tell whether a row has the fields of a document."""
+    record, is_damaged = _read_record(row)
+    is_same = have_equal_fields(record, document.record()) and row[OWN] == _own_column(document)
+    return is_same and not is_damaged
+
+
+def _own_column(document: Document) -> str | None:
+    """Return the typed values of a document's own fields, as SQLite stores them."""
+    own_values = document.own_values()
+    # SQLite does not find escaped names.
+    return json.dumps(own_values, ensure_ascii=False) if own_values else None
+
+
+def _read_record(row: sqlite3.Row) -> tuple[dict[str, Any], bool]:
+    """Return the fields in a row without damaged values, and whether there are such values."""
+    record: dict[str, Any] = {}
+    is_damaged = False
+    for name in FIELDS_BY_NAME:
+        try:
+            if row[name] is not None:
+                record[name] = _field_value(name, row[name])
+        except ValueError:  # noqa: PERF203 - other fields are still good
+            is_damaged = True
+    return record | {"id": str(row["id"])}, is_damaged
+
+
+def _field_value(name: str, stored: object) -> Any:
+    """Return the value of a field from its column; raises ValueError if it has another type."""
+    value = json.loads(stored) if name in JSON_FIELDS and isinstance(stored, str) else stored
+    schema_field = FIELDS_BY_NAME[name]
+    kind = {Kind.NUMBER: int, Kind.STORED: dict}.get(schema_field.kind, str)
+    if schema_field.is_list:
+        is_valid = isinstance(value, list) and all(isinstance(entry, str) for entry in value)
+    else:
+        is_valid = isinstance(value, kind)
+    if not is_valid:
+        raise ValueError(name)
+    return value

@@ -1,7 +1,8 @@
 """Bring a search index up to date with the history of a crawl.
 
-Changed pages are written, and gone pages are deleted. Requests to an engine that is down are
-repeated. Applying a change twice does no harm.
+Changed pages are written, and gone pages are deleted. A document belongs to the crawl that wrote it
+first: other crawls leave it alone. Requests to an engine that is down are repeated. Applying a
+change twice does no harm.
 """
 
 from __future__ import annotations
@@ -9,12 +10,19 @@ from __future__ import annotations
 import json
 import logging
 import time
+from collections import Counter
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 
 from contentspider.index.engine import Refusal, redacted_url
-from contentspider.index.errors import EmbedderError, EngineDownError, EngineError, Retries
+from contentspider.index.errors import (
+    EmbedderError,
+    EngineDownError,
+    EngineError,
+    IndexDamagedError,
+    Retries,
+)
 from contentspider.index.own_fields import has_new_type, types_of
 from contentspider.index.schema import DATE_FIELDS, Document, DocumentState, document_fields
 from contentspider.state.history.position import HistoryPosition
@@ -43,7 +51,8 @@ class Report:
     """The counts of one update of an index.
 
     *upserted* and *deleted* count documents. *unchanged* counts documents that were up to date.
-    *taken_over* counts documents that belonged to another crawl before. *kept* counts documents
+    *taken_over* counts documents that belonged to another crawl before. *foreign* counts the pages
+    whose documents belong to other crawls, and were left alone, by crawl. *kept* counts documents
     that differ from the history, but stay until a crawl has seen the whole site. *retries* counts
     repeated requests. *refused* maps ids of documents to the engine's reasons for refusing them.
     """
@@ -52,6 +61,7 @@ class Report:
     deleted: int = 0
     unchanged: int = 0
     taken_over: int = 0
+    foreign: Counter[str] = field(default_factory=Counter)
     kept: int = 0
     retries: int = 0
     refused: dict[str, str] = field(default_factory=dict)
@@ -59,6 +69,7 @@ class Report:
     def __str__(self) -> str:
         details = {
             "taken over from another crawl": self.taken_over,
+            "left to another crawl": self.foreign.total(),
             "kept until a crawl is complete": self.kept,
             "refused by the engine": len(self.refused),
         }
@@ -71,11 +82,15 @@ class Mark:
     """The state of a crawl's history that an index holds, stored in the index itself.
 
     *stand* is the state of the history at the last update. *refused* maps ids of documents to the
-    engine's reasons for refusing them until then.
+    engine's reasons for refusing them until then. *documents* is the number of documents that the
+    crawl had in the index then; None if an older version of contentspider wrote the mark. *foreign*
+    counts the pages whose documents belonged to other crawls, by crawl.
     """
 
     stand: HistoryPosition
     refused: dict[str, str] = field(default_factory=dict)
+    documents: int | None = None
+    foreign: dict[str, int] = field(default_factory=dict)
 
     def dump(self) -> str:
         """Return the mark as JSON."""
@@ -86,8 +101,11 @@ class Mark:
         """Return the mark in a JSON text, or None if the text is not a mark."""
         try:
             record = json.loads(text)
-            return cls(HistoryPosition.of(record["stand"]), dict(record["refused"]))
-        except (ValueError, TypeError, KeyError):
+            stand, refused = HistoryPosition.of(record["stand"]), dict(record["refused"])
+            documents = record.get("documents")
+            foreign = {str(crawl): int(n) for crawl, n in record.get("foreign", {}).items()}
+            return cls(stand, refused, None if documents is None else int(documents), foreign)
+        except (ValueError, TypeError, KeyError, AttributeError):
             return None
 
 
@@ -96,8 +114,9 @@ class Sync:
 
     The index's mark names the history that the index holds, and the last change from it. A new
     mark is saved only after the changes before it are durable. *identity* is the index's identity,
-    and *url* its URL. With *force* any number of documents may be deleted. *on_progress* is called
-    after each batch.
+    and *url* its URL. With *force* any number of documents may be deleted. With *take_over* pages
+    whose documents belong to another crawl are written, too. *on_progress* is called after each
+    batch.
     """
 
     def __init__(
@@ -107,6 +126,7 @@ class Sync:
         url: str,
         identity: str,
         force: bool = False,
+        take_over: bool = False,
         on_progress: ProgressCallback | None = None,
     ) -> None:
         self._entries = entries
@@ -115,12 +135,13 @@ class Sync:
         self._identity = identity
         self._crawl = entries.path.stem
         self._force = force
+        self._take_over = take_over
+        self._damaged: set[str] = set()
         self._retry = Retries()
         self._on_progress = on_progress
         self.report = Report()
-        mark = Mark.load(self._retry(lambda: engine.mark(self._crawl)))
-        self._marked_stand = mark.stand if mark else None
-        self._refused = mark.refused if mark else {}
+        self._mark = Mark.load(self._retry(lambda: engine.mark(self._crawl)))
+        self._refused = self._mark.refused if self._mark else {}
         # The types of the user's own fields that this update has recorded, by name, and the types
         # that the index had before.
         self._own_types: dict[str, set[str]] = {}
@@ -129,10 +150,12 @@ class Sync:
     def run(self) -> Report:
         """Write the changes since the last update, or compare all documents.
 
-        All documents are compared if the index holds another history, or none. Raises
-        `EngineDownError` if the engine stays down. Raises `EngineError` if the engine accepts no
-        document, its embedder fails, too many documents would be deleted, or the history is older
-        than the index. The old mark stays then.
+        All documents are compared if the index holds another history, or none; if it has another
+        number of the crawl's documents than the last update left, because somebody else deleted
+        them or took them over; and if other crawls have documents of the same pages, because they
+        may have deleted them since. Raises `EngineDownError` if the engine stays down. Raises
+        `EngineError` if the engine accepts no document, its embedder fails, too many documents
+        would be deleted, or the history is older than the index. The old mark stays then.
         """
         try:
             if not self._entries.last:
@@ -141,23 +164,66 @@ class Sync:
                     " site",
                     self._entries.path.name,
                 )
-            elif self._marked_stand is not None and self._entries.follows(self._marked_stand):
-                self._apply_changes(self._marked_stand.seq)
+            elif self._mark is not None and self._entries.follows(self._mark.stand):
+                if self._holds_what_it_held(self._mark):
+                    self._apply_changes(self._mark.stand.seq)
+                else:
+                    self.mend(self.differences())
             else:
                 self._check_age()
                 self._apply_differences()
+            self._tell_of_other_crawls()
         finally:
             self.report.retries = self._retry.count
         return self.report
+
+    def _holds_what_it_held(self, mark: Mark) -> bool:
+        """Tell whether only the changes since a mark can be missing in the index."""
+        if mark.foreign:
+            return False
+        count = self._retry(lambda: self._engine.count(self._crawl))
+        if count != mark.documents and mark.documents is not None:
+            logger.warning(
+                "%s has %d documents of %s, but had %d after its last update: another crawl or"
+                " program has changed them, or an update was not finished. All documents"
+                " are compared, and differences are corrected",
+                self._display_url,
+                count,
+                self._crawl,
+                mark.documents,
+            )
+        return count == mark.documents
+
+    def _tell_of_other_crawls(self) -> None:
+        """Log how many documents were taken over, and once how many belong to other crawls."""
+        if self.report.taken_over:
+            logger.warning(
+                "%s: %d documents belonged to another crawl, and belong to %s now. If that crawl is"
+                " the same under another name, its other documents stay in the index:"
+                " docs/indexing.md explains how to delete them",
+                self._display_url,
+                self.report.taken_over,
+                self._crawl,
+            )
+        foreign = self.report.foreign
+        if foreign and foreign != (self._mark.foreign if self._mark else {}):
+            logger.warning(
+                "%s: the documents of %d pages of %s belong to other crawls (%s), and stay as they"
+                " are. If one of these is the same crawl under another name, add --take-over once",
+                self._display_url,
+                foreign.total(),
+                self._crawl,
+                ", ".join(f"{crawl}: {count}" for crawl, count in foreign.most_common()),
+            )
 
     def _check_age(self) -> None:
         """Raise `EngineError` if the index holds a newer copy of the history.
 
         Logs a warning if the index holds another history.
         """
-        marked_stand, stand = self._marked_stand, self._entries.position()
-        if marked_stand is None:
+        if self._mark is None:
             return
+        marked_stand, stand = self._mark.stand, self._entries.position()
         name = self._entries.path.name
         if marked_stand.ended > stand.ended:
             raise EngineError(
@@ -192,7 +258,7 @@ class Sync:
         The old mark stays then.
         """
         differences = self.differences()
-        since = self._marked_stand.ended if self._marked_stand else ""
+        since = self._mark.stand.ended if self._mark else ""
         if self._force or self._entries.has_all(since):
             self.mend(differences)
         else:
@@ -202,15 +268,6 @@ class Sync:
             self.report.kept = len(differences.extra) + len(outdated_ids) - len(seen_ids)
             self._write_pages(seen_ids)
             self._save_mark_if_complete()
-        if self.report.taken_over:
-            logger.warning(
-                "%s: %d documents belonged to another crawl, and belong to %s now. If that crawl is"
-                " the same under another name, its other documents stay in the index:"
-                " docs/indexing.md explains how to delete them",
-                self._display_url,
-                self.report.taken_over,
-                self._crawl,
-            )
 
     def _save_mark_if_complete(self) -> None:
         """Save the new mark, unless the index keeps documents that differ from the history."""
@@ -266,7 +323,10 @@ class Sync:
         if self._own_types:
             # Some engines take no lock, so that another process may have overwritten the types.
             self._retry(lambda: self._engine.add_own_types(self._own_types))
-        mark = Mark(self._entries.position(), self._refused).dump()
+        self._retry(self._engine.flush)
+        count = self._retry(lambda: self._engine.count(self._crawl))
+        foreign = dict(self.report.foreign)
+        mark = Mark(self._entries.position(), self._refused, count, foreign).dump()
         self._retry(lambda: self._engine.set_mark(self._crawl, mark))
 
     def _record_own_types(self, types: Mapping[str, set[str]]) -> None:
@@ -308,25 +368,33 @@ class Sync:
             )
 
     def _apply(self, batch: Sequence[Entry], may_delete: bool) -> None:
-        """Write the pages of a batch, and delete its gone pages unless another crawl owns them."""
+        """Write the pages of a batch, and delete its gone pages; documents of other crawls stay."""
         self._record_own_types(types_of(entry.item for entry in batch if entry.item))
         states = self._retry(lambda: self._engine.find([entry.id for entry in batch]))
         documents: list[Document] = []
         gone_ids: list[str] = []
         for entry in batch:
             state = states.get(entry.id)
-            if entry.item is not None:
-                if state == DocumentState(entry.id, self._crawl, entry.seq, entry.hash):
-                    self.report.unchanged += 1
-                else:
-                    fields = document_fields(entry.item)
-                    documents.append(Document(entry.id, self._crawl, entry.seq, entry.hash, fields))
-            elif may_delete:
-                self._refused.pop(entry.id, None)
-                if state is not None and state.crawl == self._crawl:
-                    gone_ids.append(entry.id)
+            is_own = state is not None and state.crawl == self._crawl
+            if entry.item is None:
+                if may_delete:
+                    self._refused.pop(entry.id, None)
+                    gone_ids += [entry.id] if is_own else []
+            elif state is not None and not (is_own or self._take_over):
+                self.report.foreign[state.crawl] += 1
+            elif self._is_current(entry, state):
+                self.report.unchanged += 1
+            else:
+                documents.append(_document(entry, self._crawl))
         self._delete(gone_ids)
         self._replace(documents, states)
+
+    def _is_current(self, entry: Entry, state: DocumentState | None) -> bool:
+        """Tell whether the index has a page as it is, unless its fields are known to be damaged."""
+        is_damaged = entry.id in self._damaged
+        return not is_damaged and state == DocumentState(
+            entry.id, self._crawl, entry.seq, entry.hash
+        )
 
     def _replace(self, documents: Sequence[Document], states: Mapping[str, DocumentState]) -> None:
         """Write documents over the stored documents with these *states*."""
@@ -376,10 +444,60 @@ class Sync:
             else:
                 differences.stale.append(page_id)
         differences.extra = list(index_hashes)
+        if not self._take_over:
+            self._find_owners(differences)
         return differences
 
+    def _find_owners(self, differences: Differences) -> None:
+        """Tell the missing documents that another crawl has from those that are not there."""
+        size = self._engine.max_documents
+        for start in range(0, len(differences.missing), size):
+            part = differences.missing[start : start + size]
+            states = self._retry(partial(self._engine.find, part))
+            differences.foreign |= {
+                name: state.crawl for name, state in states.items() if state.crawl != self._crawl
+            }
+        foreign = differences.foreign
+        differences.missing = [name for name in differences.missing if name not in foreign]
+        self.report.foreign = Counter(foreign.values())
+
+    def check_files(self) -> None:
+        """Raise `IndexDamagedError` if the index is damaged beyond its documents."""
+        if problems := self._retry(self._engine.damage):
+            raise IndexDamagedError(
+                f"{self._display_url} is damaged ({'; '.join(problems)}): run 'contentspider index"
+                f" rebuild {self._display_url}'"
+            )
+
+    def find_damage(self, differences: Differences) -> None:
+        """Add the damaged documents to *differences*: read each document that its hash calls
+        current, and compare its fields with the history.
+        """
+        own_types = self._retry(self._engine.own_types)
+        passed = {*differences.outdated, *differences.foreign}
+        for batch in batches(self._entries.after(0), self._engine):
+            documents = [
+                _document(entry, self._crawl)
+                for entry in batch
+                if entry.item is not None and entry.id not in passed
+            ]
+            damaged = {
+                document.id
+                for document in documents
+                if any(
+                    not kinds <= set(own_types.get(name, ()))
+                    for name, kinds in types_of([document.fields]).items()
+                )
+            }
+            damaged |= set(self._retry(partial(self._engine.differing, documents)))
+            differences.damaged += sorted(damaged)
+        differences.same -= len(differences.damaged)
+
     def mend(self, differences: Differences) -> Report:
-        """Write the documents that are missing, stale or refused, and delete the extra ones."""
+        """Write the documents that are missing, stale, damaged or refused, and delete the extra
+        ones.
+        """
+        self._damaged = set(differences.damaged)
         self._write_pages(differences.outdated)
         self._delete_extra(differences.extra)
         self._save_mark()
@@ -387,8 +505,11 @@ class Sync:
 
     def _delete_extra(self, ids: Sequence[str]) -> None:
         """Delete documents of the crawl that its history does not have."""
-        if not self._may_delete(len(ids)):
-            self._raise_too_many_deletions(len(ids))
+        count = len(ids)
+        if self._mark is not None and self._entries.follows(self._mark.stand):
+            count -= self._entries.moved_count(self._mark.stand.seq)
+        if not self._may_delete(count):
+            self._raise_too_many_deletions(count)
         self._delete(ids)
 
     def _delete(self, ids: Sequence[str]) -> None:
@@ -403,23 +524,32 @@ class Sync:
 class Differences:
     """The differences between an index and a history, as ids of documents.
 
-    *missing* documents are not in the index, *stale* ones have another hash there, *extra* ones are
-    not in the history, and the engine has *refused* the others. *same* counts equal documents.
+    *missing* documents are not in the index, *stale* ones have another hash there, *damaged* ones
+    other fields than their hash says, *extra* ones are not in the history, and the engine has
+    *refused* the others. *foreign* documents belong to another crawl, whose name they map to; they
+    are no difference. *same* counts equal documents.
     """
 
     same: int = 0
     missing: list[str] = field(default_factory=list)
     stale: list[str] = field(default_factory=list)
+    damaged: list[str] = field(default_factory=list)
     extra: list[str] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
+    foreign: dict[str, str] = field(default_factory=dict)
 
     @property
     def outdated(self) -> list[str]:
         """Return the ids of the documents that have to be written."""
-        return [*self.missing, *self.stale, *self.refused]
+        return [*self.missing, *self.stale, *self.damaged, *self.refused]
 
     def __bool__(self) -> bool:
-        return bool(self.missing or self.stale or self.extra)
+        return bool(self.missing or self.stale or self.damaged or self.extra)
+
+
+def _document(entry: Entry, crawl: str) -> Document:
+    """Return the document of a live page."""
+    return Document(entry.id, crawl, entry.seq, entry.hash, document_fields(entry.item or {}))
 
 
 def upsert_in_halves(

@@ -6,6 +6,7 @@ one vector, with the number 1000 N. Searches compare a query with every vector: 
 
 from __future__ import annotations
 
+import sqlite3
 from functools import partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING
@@ -18,7 +19,6 @@ from contentspider.index.schema import MAX_SECTIONS, valid_utf8
 from contentspider.index.sqlite_filters import filter_conditions
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     import numpy.typing as npt
@@ -47,12 +47,18 @@ CHUNK_ROWS = 4_096
 
 
 class VectorTable:
-    """The vectors in an SQLite index, which *embedder* computes. *execute* runs a statement."""
+    """The vectors in an SQLite index, which *embedder* computes. *execute* runs a statement, and
+    *query* returns the rows of one.
+    """
 
     def __init__(
-        self, execute: Callable[[str, Sequence[object]], sqlite3.Cursor], embedder: NamedEmbedder
+        self,
+        execute: Callable[[str, Sequence[object]], sqlite3.Cursor],
+        query: Callable[[str, Sequence[object]], list[sqlite3.Row]],
+        embedder: NamedEmbedder,
     ) -> None:
         self._execute = execute
+        self._query = query
         self.embedder = embedder
 
     @staticmethod
@@ -78,9 +84,9 @@ class VectorTable:
         new_texts: dict[bytes, str] = {}
         for text in filter(None, texts):
             key = _hash(text)
-            stored = self._execute("SELECT vector FROM vectors WHERE hash = ? LIMIT 1", [key])
-            if row := stored.fetchone():
-                vectors[key] = row["vector"]
+            statement = "SELECT vector FROM vectors WHERE hash = ? LIMIT 1"
+            if stored := self._query(statement, [key]):
+                vectors[key] = stored[0]["vector"]
             else:
                 new_texts[key] = text
         keys, retry = list(new_texts), Retries()
@@ -113,11 +119,11 @@ class VectorTable:
                 f"the embedder {name} returned an array of the shape {vectors.shape} for"
                 f" {len(texts)} texts: it needs a row of numbers for each text"
             )
-        stored = self._execute("SELECT length(vector) FROM vectors LIMIT 1", []).fetchone()
-        if stored and stored[0] != vectors.shape[1] * vectors.itemsize:
+        stored = self._query("SELECT length(vector) FROM vectors LIMIT 1", [])
+        if stored and stored[0][0] != vectors.shape[1] * vectors.itemsize:
             raise EmbedderError(
                 f"the embedder {name} returned vectors of {vectors.shape[1]} numbers, but those in"
-                f" the index have {stored[0] // vectors.itemsize}: set {EMBEDDER} to the embedder"
+                f" the index have {stored[0][0] // vectors.itemsize}: set {EMBEDDER} to the embedder"
                 " of the index, or run 'contentspider index rebuild'"
             )
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -172,7 +178,7 @@ class VectorTable:
                 sections += [row["section"] for row in chunk]
                 stored = np.frombuffer(b"".join(row["vector"] for row in chunk), dtype="<f4")
                 similarities.append(stored.reshape(len(chunk), -1) @ vector)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, sqlite3.DatabaseError) as error:
             raise EmbedderError(
                 f"the vectors of the index are damaged ({error}): run 'contentspider index rebuild'"
             ) from error

@@ -140,6 +140,8 @@ def _counts(stats: Mapping[str, Any], items: int, outputs: Sequence[str], models
         line = f"{count('index/upserted'):,} documents written, {count('index/deleted'):,} deleted"
         if refused := count("index/refused"):
             line += f", {refused:,} refused (contentspider index verify lists them)"
+        if foreign := count("index/foreign"):
+            line += f", {foreign:,} left to other crawls (contentspider index verify lists them)"
         lines.append(f"index:  {line}")
     lines += _traps(stats)
     return lines

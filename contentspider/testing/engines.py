@@ -156,6 +156,28 @@ class EngineContract:
         engine.flush()
         assert [state.id for state in engine.documents("other.org-x")] == [document(2).id]
         assert not list(engine.documents("other.org"))
+        counts = {name: engine.count(name) for name in ("e.org", "other.org-x", "other.org")}
+        assert counts == {"e.org": 1, "other.org-x": 1, "other.org": 0}
+
+    def test_documents_are_compared_field_by_field(self, engine: Engine) -> None:
+        odd = {"numbers": [1, 2.5, -0.0, 10**15], "text": "é \u2028 東", "none": None, "yes": True}
+        same = document(
+            1,
+            published_at="2026-01-02T03:04:05+02:00",
+            fields={"price": 12.9, "brand": ["Acme"]},
+            author="Ann",
+            odd=odd,
+        )
+        engine.upsert([same, document(2), document(3)])
+        engine.flush()
+        assert set(engine.records([same.id, "f" * 32, document(3).id])) == {
+            same.id,
+            document(3).id,
+        }
+        other_texts = [document(2, title="Another"), document(3, version=7), document(4)]
+        assert engine.differing([same, *other_texts]) == [document(2).id, document(4).id]
+        assert not engine.differing([])
+        assert not engine.damage()
 
     def test_many_documents_are_all_listed_and_counted(self, engine: Engine) -> None:
         count = 1_203

@@ -274,16 +274,19 @@ class Pages:
     async def error(self, request: Request, error: Exception) -> Response:
         """Return the message of an error, as a page or as JSON."""
         status, message = 500, str(error)
+        headers: Mapping[str, str] = {}
         if isinstance(error, HTTPException):
-            status, message = error.status_code, error.detail
+            status, message, headers = error.status_code, error.detail, error.headers or {}
         elif isinstance(error, EngineDownError):
             status = 503
         elif isinstance(error, FilterError) or not isinstance(error, EngineError):
             status = 400
         if is_for_programs(request):
             code = {"code": error.code} if isinstance(error, ContentSpiderError) else {}
-            return JSONResponse({"error": message, **code}, status)
-        return self.html("error.html", status, is_missing=status == 404, message=message)
+            return JSONResponse({"error": message, **code}, status, headers)
+        page = self.html("error.html", status, is_missing=status == 404, message=message)
+        page.headers.update(headers)
+        return page
 
 
 def web_link(url: str) -> str:

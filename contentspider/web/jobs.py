@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections import OrderedDict
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from contentspider.ground.errors import ContentSpiderError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 
     from contentspider.web.trials import Trial
 
@@ -96,19 +97,35 @@ class Jobs:
 
     def __init__(self) -> None:
         self._jobs: OrderedDict[str, Job] = OrderedDict()
+        # The clients whose requests are being read, before they have a job.
+        self._places: list[str] = []
         self._semaphore = asyncio.Semaphore(MAX_RUNNING)
 
     def get(self, job_id: str) -> Job | None:
         """Return a job, or None if it does not exist, or is deleted already."""
         return self._jobs.get(job_id)
 
+    @contextmanager
+    def place(self, client: str) -> Iterator[None]:
+        """Keep the place of a job for a *client* while its request is read; raises `BusyError`."""
+        self._check(client)
+        self._places.append(client)
+        try:
+            yield
+        finally:
+            self._places.remove(client)
+
+    def _check(self, client: str) -> None:
+        """Raise `BusyError` if a client may not start a job now."""
+        busy = [*self._places, *(job.client for job in self._jobs.values() if not job.is_done)]
+        if client in busy:
+            raise BusyError("one page at a time: wait until your last page is done")
+        if len(busy) >= MAX_UNFINISHED:
+            raise BusyError("too many pages are waiting: try again in a minute")
+
     def start(self, client: str, url: str, work: Callable[[Job], Awaitable[Trial]]) -> Job:
         """Start a job for the page at *url*, and return it; raises `BusyError`."""
-        unfinished = [job for job in self._jobs.values() if not job.is_done]
-        if any(job.client == client for job in unfinished):
-            raise BusyError("one page at a time: wait until your last page is done")
-        if len(unfinished) >= MAX_UNFINISHED:
-            raise BusyError("too many pages are waiting: try again in a minute")
+        self._check(client)
         job = Job(secrets.token_urlsafe(12), client, url)
         self._jobs[job.id] = job
         finished_ids = [job.id for job in self._jobs.values() if job.is_done]

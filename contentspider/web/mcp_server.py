@@ -45,7 +45,7 @@ from contentspider.state.crawls.export import histories
 from contentspider.state.history.feed import REPORTED_KINDS
 from contentspider.state.history.history import History, parse_since
 from contentspider.web.copies import original_ids
-from contentspider.web.guards import guards, refuse_cross_site
+from contentspider.web.guards import BodyLimit, guards, refuse_cross_site
 
 PATH = "/mcp"
 # The limits of one answer. An agent reads the whole answer, so it is as short as a person's page.
@@ -56,6 +56,7 @@ MAX_CHANGES = 200
 # Engines cannot list pages by address, so one call of `pages` reads at most so many documents.
 MAX_SCANNED = 2_000
 MAX_OFFSET = 1_000_000
+MAX_REQUEST_BYTES = 1_000_000
 INSTRUCTIONS = """\
 This server searches websites that were crawled, and reads their pages from the index.
 Begin with `search`. `page` and `section` return the text of a result by its address. Answers with
@@ -341,6 +342,7 @@ def make_mcp_app(server: MCPServer[Any], hosts: Sequence[str], token: str = "") 
         middleware=[
             *guards(hosts, token),
             Middleware(BaseHTTPMiddleware, dispatch=refuse_cross_site),
+            Middleware(BodyLimit, max_bytes=MAX_REQUEST_BYTES),
         ],
         lifespan=app.router.lifespan_context,
     )

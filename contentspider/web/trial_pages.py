@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlencode
 
@@ -19,13 +20,13 @@ from starlette.routing import Route
 
 from contentspider.ground.fetch import MAX_BYTES, Fetched, FetchError, check
 from contentspider.state.files.formats import csv_of
-from contentspider.web.guards import read_body, reject_cross_site
+from contentspider.web.guards import RETRY, Bodies, reject_cross_site
 from contentspider.web.jobs import BusyError, Job, Jobs
 from contentspider.web.preview import POLICY
 from contentspider.web.trials import MORE_PAGES, Result, Trial, extract_fetched, try_page
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 
     from starlette.requests import Request
 
@@ -47,6 +48,7 @@ class TrialPages:
         self._render = render
         self._description = description
         self._is_private_allowed = is_private_allowed
+        self._bodies = Bodies()
         self.jobs = Jobs()
 
     def routes(self) -> list[Route]:
@@ -87,7 +89,8 @@ class TrialPages:
     async def start(self, request: Request) -> Response:
         """Start a job for the address in the form, and redirect to the job's page."""
         reject_cross_site(request)
-        form = parse_qs((await read_body(request, MAX_FORM_BYTES)).decode("utf-8", "replace"))
+        async with self._bodies.read(request, MAX_FORM_BYTES) as body:
+            form = parse_qs(body.decode("utf-8", "replace"))
         address = form.get("url", [""])[0].strip()
         if address and "://" not in address:
             address = f"https://{address}"
@@ -102,8 +105,10 @@ class TrialPages:
 
             job = self.jobs.start(_client(request), address, work)
         except (FetchError, BusyError) as error:
-            code = 429 if isinstance(error, BusyError) else 400
-            return self._form(request, address, str(error), code)
+            is_busy = isinstance(error, BusyError)
+            answer = self._form(request, address, str(error), 429 if is_busy else 400)
+            answer.headers.update(RETRY if is_busy else {})
+            return answer
         return RedirectResponse(f"/try/{job.id}", 303)
 
     async def job(self, request: Request) -> Response:
@@ -161,23 +166,27 @@ class TrialPages:
 
     async def extract_body(self, request: Request) -> Response:
         """Return the item of the HTML in the body; ``url`` is the address of the page."""
-        body = await read_body(request, MAX_BYTES)
+        reject_cross_site(request)
         address = request.query_params.get("url", "")[:MAX_ADDRESS_CHARS]
-        page = Fetched(address, body, request.headers.get("content-type", ""))
+        with ExitStack() as place:
+            # Only a client that may start a job may send a body.
+            with _busy_is_429():
+                place.enter_context(self.jobs.place(_client(request)))
+            async with self._bodies.read(request, MAX_BYTES) as body:
+                place.close()
+                page = Fetched(address, body, request.headers.get("content-type", ""))
 
-        async def work(job: Job) -> Trial:
-            return Trial(address, await run_in_threadpool(extract_fetched, page))
+                async def work(job: Job) -> Trial:
+                    return Trial(address, await run_in_threadpool(extract_fetched, page))
 
-        return await self._item(request, address, work)
+                return await self._item(request, address, work)
 
     async def _item(
         self, request: Request, address: str, work: Callable[[Job], Awaitable[Trial]]
     ) -> Response:
         reject_cross_site(request)
-        try:
+        with _busy_is_429():
             trial = await self.jobs.run(_client(request), address, work)
-        except BusyError as error:
-            raise HTTPException(429, str(error)) from error
         return _json(trial.alone.item)
 
     async def rules(self, request: Request) -> Response:
@@ -207,6 +216,15 @@ class TrialPages:
         if not isinstance(result, Result):
             raise HTTPException(404, "This result does not exist.")
         return result
+
+
+@contextmanager
+def _busy_is_429() -> Iterator[None]:
+    """Answer `BusyError` with 429 (too many requests)."""
+    try:
+        yield
+    except BusyError as error:
+        raise HTTPException(429, str(error), RETRY) from error
 
 
 def _json(value: dict[str, Any]) -> Response:

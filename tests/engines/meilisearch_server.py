@@ -282,7 +282,7 @@ class FakeMeilisearch(ThreadingHTTPServer):
             text = body.decode()
             if "\ud800" in text or "NaN" in text:
                 raise ValueError(text)
-            read = [json.loads(one) for one in text.splitlines()] if lines else None
+            read = [json.loads(one) for one in text.split("\n")] if lines else None
             asked = json.loads(text) if text and not lines else None
         except ValueError:
             raise FaultError("malformed_payload") from None

@@ -93,7 +93,7 @@ def test_rebuild_keeps_latest_version_of_page_in_two_crawls(
     other.path = other.path.with_name(f"{name}.sqlite")
     other.crawl({3: "seen last"})
     reports = rebuild(sorted([crawls.path, other.path]), url)
-    assert (list(reports), reports[name].taken_over) == (["e.org", name], 1)
+    assert (list(reports), reports["e.org"].foreign) == ([name, "e.org"], {name: 1})
     with open_index(url, is_writer=False) as (engine, _):
         document = engine.get(f"{3:032x}")
     assert document is not None

@@ -296,7 +296,7 @@ def test_resumed_crawl_counts_as_same_history(
         crawls.crawl({3: title})
         engine.calls.clear()
         assert crawls.sync(engine).run().upserted == 1
-        assert engine.calls == ["find", "upsert", "flush"]
+        assert set(engine.calls) == {"find", "upsert", "flush"}
     assert not caplog.text
 
 
@@ -354,21 +354,82 @@ def test_index_rebuilt_during_sync_keeps_old_sync_mark(
     assert engine.marks["e.org"] == mark
 
 
-def test_page_in_two_crawls_belongs_to_last_writer(crawls: Crawls, engine: Memory) -> None:
-    other = Crawls(crawls.path.parent)
-    other.path = other.path.with_name("f.org.sqlite")
+@pytest.fixture
+def other(crawls: Crawls) -> Iterator[Crawls]:
+    """Give a second history, of a crawl into the same index."""
+    found = Crawls(crawls.path.parent)
+    found.path = found.path.with_name("f.org.sqlite")
+    yield found
+    found.close()
+
+
+def test_page_in_two_crawls_belongs_to_the_crawl_that_wrote_it_first(
+    crawls: Crawls, other: Crawls, engine: Memory, caplog: pytest.LogCaptureFixture
+) -> None:
     other.crawl({3: "theirs", 99: "theirs"})
     report = other.sync(engine).run()
-    assert (report.upserted, report.taken_over, report.deleted) == (2, 1, 0)
-    assert engine.there[f"{3:032x}"].fields["title"] == "theirs"
-    assert len(engine.there) == 21
-    # Who has it no more leaves it alone.
+    assert (report.upserted, report.taken_over, report.foreign) == (1, 0, {"e.org": 1})
+    assert engine.there[f"{3:032x}"].fields["title"] == "title 3"
+    (warning,) = caplog.messages
+    for fact in ("1 pages of f.org", "e.org: 1", "--take-over"):
+        assert fact in warning
+    assert other.sync(engine).run().foreign == {"e.org": 1}
+    assert len(caplog.messages) == 1, "it is said once"
+    differences = other.sync(engine).differences()
+    assert (bool(differences), differences.foreign) == (False, {f"{3:032x}": "e.org"})
+    # The owner updates it, and who has it no more leaves it alone.
+    crawls.crawl({3: "newer"})
+    crawls.sync(engine).run()
+    other.crawl({}, gone=[3])
+    assert other.sync(engine).run().deleted == 0
+    assert engine.there[f"{3:032x}"].fields["title"] == "newer"
+
+
+def test_page_that_its_owner_has_deleted_is_written_by_the_other_crawl(
+    crawls: Crawls, other: Crawls, engine: Memory
+) -> None:
+    other.crawl({3: "theirs", 99: "theirs"})
+    other.sync(engine).run()
     crawls.crawl({}, gone=[3])
-    assert crawls.sync(engine).run().deleted == 0
-    assert not other.sync(engine).differences()
-    other.crawl({}, gone=[3, 99])
-    assert other.sync(engine).run().deleted == 2
-    other.close()
+    assert crawls.sync(engine).run().deleted == 1
+    assert other.sync(engine).run().upserted == 1
+    assert engine.there[f"{3:032x}"].fields["title"] == "theirs"
+
+
+def test_documents_that_are_gone_from_the_index_are_written_again(
+    crawls: Crawls, engine: Memory, caplog: pytest.LogCaptureFixture
+) -> None:
+    engine.delete([f"{number:032x}" for number in range(13)])
+    assert crawls.sync(engine).run().upserted == 13
+    (warning,) = caplog.messages
+    for fact in ("memory:index", "7 documents of e.org", "had 20"):
+        assert fact in warning
+    crawls.assert_in(engine)
+    # So are those that another crawl took over, and deleted.
+    del engine.there[f"{5:032x}"]
+    crawls.crawl({6: "sixth"}, gone=[7])
+    report = crawls.sync(engine).run()
+    assert (report.upserted, report.deleted) == (2, 1)
+    crawls.assert_in(engine)
+
+
+def test_pages_that_have_moved_are_deleted_when_all_documents_are_compared(
+    crawls: Crawls, other: Crawls, engine: Memory
+) -> None:
+    other.crawl({number: f"title {number}" for number in range(3)} | {99: "theirs"})
+    other.crawl({number: f"old {number}" for number in range(100, 110)})
+    other.sync(engine).run()
+    moved = {number + 100: number for number in range(100, 110)}
+    other.crawl({new: f"old {old}" for new, old in moved.items()}, moved=moved)
+    report = other.sync(engine).run()
+    assert (report.upserted, report.deleted) == (10, 10)
+
+
+def test_mark_of_an_older_version_leads_to_a_comparison(crawls: Crawls, engine: Memory) -> None:
+    mark = json.loads(engine.marks["e.org"])
+    engine.marks["e.org"] = json.dumps({name: mark[name] for name in ("stand", "refused")})
+    engine.delete([f"{3:032x}"])
+    assert crawls.sync(engine).run().upserted == 1
     crawls.assert_in(engine)
 
 
@@ -378,11 +439,15 @@ def test_renamed_crawl_takes_over_its_documents(
     renamed = Crawls(crawls.path.parent)
     renamed.path = renamed.path.with_name("renamed.sqlite")
     renamed.crawl({number: f"title {number}" for number in range(19)} | {3: "third"})
-    assert renamed.sync(engine).run().taken_over == 19
+    assert renamed.sync(engine).run().foreign == {"e.org": 19}
+    caplog.clear()
+    assert renamed.sync(engine, take_over=True).run().taken_over == 19
     assert "memory:index: 19 documents belonged to another crawl" in caplog.text
     renamed.crawl({}, gone=[4])
     assert renamed.sync(engine).run().deleted == 1
     assert engine.there[f"{3:032x}"].fields["title"] == "third"
+    # The crawl with the old name hears of it, and takes nothing back.
+    assert crawls.sync(engine).run().foreign == {"renamed": 18}
     renamed.close()
 
 

@@ -16,7 +16,7 @@ import pytest
 
 from contentspider.index.engine import create_engine
 from contentspider.state.crawls.folder import has_default, index_url
-from tests.conftest import Site, run
+from tests.conftest import Site, run, serve
 from tests.messages import wording
 from tests.processes import Popen
 from tests.sites import article, prose
@@ -148,17 +148,46 @@ def test_changed_crawl_option_continues_same_index(indexed: Indexed) -> None:
 def test_renamed_crawl_takes_over_index(indexed: Indexed) -> None:
     edit(indexed, "/2", word="Marimba")
     indexed.crawl("--index", URL, "--name", "mine")
+    assert "12 left to other crawls" in indexed.said
+    assert "--take-over" in indexed.said
+    assert not indexed.search("marimba")
+    indexed.crawl("--index", URL, "--name", "mine", "--take-over")
     assert len(indexed.search("marimba")) == 1
     del indexed.articles["/3"]
     indexed.crawl("--index", URL, "--name", "mine")
     assert "index:  0 documents written, 1 deleted" in indexed.said
 
 
+def test_redirect_to_another_site_leaves_its_documents_alone(indexed: Indexed) -> None:
+    with serve("127.0.0.2") as neighbour:
+        folder = indexed.folder / "neighbour"
+        folder.mkdir()
+        other = Indexed(neighbour, folder)
+        other.articles = {f"/{number}": article(number) for number in range(50, 54)}
+        options = ("--index", f"sqlite:{indexed.folder / 'pages.db'}")
+        other.crawl(*options)
+        assert "index:  5 documents written, 0 deleted" in other.said
+        other.answers["/"] = (301, f"{indexed.site.url}/")
+        other.crawl(*options)
+        assert "12 left to other crawls" in other.said
+        name = indexed.site.url.removeprefix("http://").replace(":", "-")
+        assert f"{name}: 12" in other.said
+        del other.answers["/"]
+        other.crawl(*options, "--force")
+    # Somebody deletes some documents: the next update writes them again.
+    assert "12 documents are as they should be" in indexed.verify()
+    with closing(sqlite3.connect(indexed.folder / "pages.db")) as index, index:
+        index.execute("DELETE FROM documents WHERE url LIKE ?", (f"{indexed.site.url}/1%",))
+    told = run("index", "sync", indexed.site.url, URL, cwd=indexed.folder).stderr
+    assert "3 documents written, 0 deleted" in told
+    assert "12 documents are as they should be" in indexed.verify()
+
+
 def test_limited_crawl_with_new_state_deletes_no_documents(indexed: Indexed) -> None:
     shutil.rmtree(indexed.folder / ".scrapy")
     indexed.crawl("--index", URL, "--max-pages", "9", code=9)
     assert "3 documents in search indexes may be old" in indexed.said
-    assert "9 documents are as they should be, 0 missing, 0 stale, 3 too many" in indexed.verify(
+    assert "9 documents are as they should be, 0 missing, 0 stale, 0 damaged, 3 too many" in indexed.verify(
         code=1
     )
     indexed.crawl("--index", URL)

@@ -232,6 +232,11 @@ class CrawlOptions:
         " (docs/indexing.md); 'default', or the flag alone: an index in the folder of ledgers.",
         flags="--index", metavar="ENGINE_URL", const="default", group=MOST_USED, in_sites=True,
     )
+    take_over: bool = option(
+        False, "Write pages, too, whose documents in a search index belong to another crawl: once,"
+        " if you have renamed the crawl.", flags="--take-over", group=RUNS,
+        in_sites=True,
+    )
     output_file: str = option(
         "", "File for items as JSON lines. It has whole lines and each item once, even if the crawl"
         " is killed."

@@ -35,6 +35,7 @@ class Indexing:
     def __init__(self, options: CrawlOptions, stats: StatsCollector) -> None:
         self._urls = [index_url(url, options.state_dir) for url in options.index]
         self._force = options.force
+        self._take_over = options.take_over
         self._progress_secs = options.progress_secs
         self._stats = stats
 
@@ -55,7 +56,8 @@ class Indexing:
                         f"{redacted_url(url)}: too little memory to update the index"
                     )
                 report_progress = self._progress_reporter(url)
-                report = await run_in_thread(sync, history, url, self._force, report_progress)
+                how = (self._force, self._take_over, report_progress)
+                report = await run_in_thread(sync, history, url, *how)
             except ContentSpiderError as error:
                 count("contentspider/index/failed")
                 advice = (
@@ -70,6 +72,7 @@ class Indexing:
             for name in ("upserted", "deleted", "kept", "retries"):
                 count(f"contentspider/index/{name}", getattr(report, name))
             count("contentspider/index/refused", len(report.refused))
+            count("contentspider/index/foreign", report.foreign.total())
 
     def _progress_reporter(self, url: str) -> Callable[[int, int], None]:
         """Return a function that logs the progress of an update, every *progress_secs*."""

@@ -207,9 +207,10 @@ class MeilisearchEngine(Engine):
                     yield DocumentState(**state)
             offset += len(states)
 
-    def get(self, document_id: str) -> Mapping[str, Any] | None:
-        documents = self._get_documents(ids=[document_id], limit=1, fields=list(FIELDS_BY_NAME))
-        return timestamps_to_dates(documents[0]) if documents else None
+    def records(self, ids: Sequence[str]) -> Mapping[str, Mapping[str, Any]]:
+        fields = list(FIELDS_BY_NAME)
+        documents = self._get_documents(ids=list(ids), limit=len(ids), fields=fields)
+        return {document["id"]: timestamps_to_dates(document) for document in documents}
 
     def _get_documents(self, **parameters: object) -> list[dict[str, Any]]:
         with self._translate_errors():

@@ -257,22 +257,22 @@ class OpenSearchEngine(Engine):
         self._request("POST", f"/{self._target}/_refresh")
 
     def find(self, ids: Sequence[str]) -> Mapping[str, DocumentState]:
+        with incomplete_is_down(self._display_url):
+            found = self._sources(ids, _source_includes=",".join(STATE_FIELDS))
+            return {name: DocumentState(**source) for name, source in found.items()}
+
+    def _sources(self, ids: Sequence[str], **parameters: str) -> dict[str, dict[str, Any]]:
+        """Return the stored JSON of the documents with these ids that exist."""
         if not ids:
             return {}
-        response = self._request(
-            "POST",
-            f"/{self._target}/_mget",
-            {"ids": list(ids)},
-            _source_includes=",".join(STATE_FIELDS),
-        )
+        body = {"ids": list(ids)}
+        response = self._request("POST", f"/{self._target}/_mget", body, **parameters)
         with incomplete_is_down(self._display_url):
             for entry in response["docs"]:
                 if error := entry.get("error"):
                     raise EngineError(f"{self._display_url}: {error_reason(error)}")
             return {
-                entry["_id"]: DocumentState(**entry["_source"])
-                for entry in response["docs"]
-                if entry["found"]
+                entry["_id"]: dict(entry["_source"]) for entry in response["docs"] if entry["found"]
             }
 
     def documents(self, crawl: str = "") -> Iterator[DocumentState]:
@@ -291,16 +291,14 @@ class OpenSearchEngine(Engine):
                 return
             body["search_after"] = [states[-1].id]
 
-    def get(self, document_id: str) -> Mapping[str, Any] | None:
-        response = self._request(
-            "POST",
-            f"/{self._target}/_mget",
-            {"ids": [document_id]},
-            _source_excludes=",".join(EXTRA_FIELDS),
-        )
+    def count(self, crawl: str) -> int:
+        body = {"query": {"term": {"crawl": crawl}}}
+        response = self._request("POST", f"/{self._target}/_count", body)
         with incomplete_is_down(self._display_url):
-            entry = response["docs"][0]
-            return dict(entry["_source"]) if entry["found"] else None
+            return int(response["count"])
+
+    def records(self, ids: Sequence[str]) -> Mapping[str, Mapping[str, Any]]:
+        return self._sources(ids, _source_excludes=",".join(EXTRA_FIELDS))
 
     def _indexed_languages(self) -> Iterable[str]:
         languages = {"terms": {"field": "language", "size": MAX_FACETS}}

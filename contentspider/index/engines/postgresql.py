@@ -296,9 +296,13 @@ class PostgreSQLEngine(Engine):
                 return
             last = rows[-1]["id"]
 
-    def get(self, document_id: str) -> Mapping[str, Any] | None:
-        rows = self._execute("SELECT {columns} FROM {table} WHERE id = %(id)s", id=document_id)
-        return _record(rows[0]) if rows else None
+    def count(self, crawl: str) -> int:
+        statement = "SELECT count(*) AS documents FROM {table} WHERE crawl = %(crawl)s"
+        return int(self._execute(statement, crawl=crawl)[0]["documents"])
+
+    def records(self, ids: Sequence[str]) -> Mapping[str, Mapping[str, Any]]:
+        statement = "SELECT {columns} FROM {table} WHERE id = ANY(%(ids)s)"
+        return {row["id"]: _record(row) for row in self._execute(statement, ids=list(ids))}
 
     def addresses(self, offset: int, limit: int) -> Sequence[tuple[str, str]]:
         rows = self._execute(

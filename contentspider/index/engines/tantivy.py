@@ -6,7 +6,10 @@ names the subfolder. A rebuild writes a new subfolder, and then replaces the man
 
 from __future__ import annotations
 
+import json
+import os
 import shutil
+import zlib
 from collections import Counter
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -32,7 +35,7 @@ from contentspider.index.engines.tantivy_terms import (
     to_tantivy,
     with_order_value,
 )
-from contentspider.index.errors import EngineDownError, EngineError
+from contentspider.index.errors import EngineDownError, EngineError, IndexDamagedError
 from contentspider.index.own_fields import TEXT
 from contentspider.index.schema import FACETS, TEXT_FIELDS, Document, DocumentState, Manifest
 
@@ -45,12 +48,18 @@ if TYPE_CHECKING:
 
 MANIFEST = "contentspider.json"
 LOCK = ".lock"
+META = "meta.json"  # tantivy's list of its files
 INDEX = "index-"
 # The writer's memory before it writes a segment. A second thread would get half of the memory, and
 # write twice as many segments.
 HEAP_BYTES = 64_000_000
 BATCH = 5_000
+# The end of each of tantivy's files: a footer of JSON, the length of the footer, and a number.
+FOOTER_END_BYTES, CHUNK_BYTES = 8, 1_000_000
 MAX_FACETS = 1_000
+# The name of the exception for an error of tantivy that is none of its own kinds. It is not
+# exported, and a BaseException.
+PANIC = "PanicException"
 
 
 class TantivyEngine(Engine):
@@ -149,11 +158,24 @@ class TantivyEngine(Engine):
                 return
             yield from states
 
-    def get(self, document_id: str) -> Mapping[str, Any] | None:
+    def count(self, crawl: str) -> int:
+        with self._reading() as index:
+            pages = index.searcher().search(equal("crawl", crawl), 1)
+            return int(pages.count)  # type: ignore[attr-defined] # missing in the stubs
+
+    def records(self, ids: Sequence[str]) -> Mapping[str, Mapping[str, Any]]:
         with self._reading() as index:
             searcher = index.searcher()
-            hits = searcher.search(equal("id", document_id), 1, count=False).hits
-            return to_record(searcher.doc(hits[0][1])) if hits else None
+            return {record["id"]: record for record in _records(searcher, list(ids))}
+
+    def damage(self) -> Sequence[str]:
+        """See `Engine.damage`. tantivy writes checksums into its files, but does not read them."""
+        files = sorted(self._folder(self._identity).glob("[!.]*.*"))
+        return [
+            f"{path.name}: its checksum is wrong"
+            for path in files
+            if path.name != META and not _has_right_checksum(path)
+        ]
 
     def manifest(self) -> str:
         """See `Engine.manifest`. A rebuild keeps the manifest of its new index in memory."""
@@ -275,14 +297,15 @@ class TantivyEngine(Engine):
     def _attach(self, identity: str, is_new: bool = False) -> None:
         folder = self._folder(identity)
         try:
-            if is_new:
-                folder.mkdir()
-                index = tantivy.Index(SCHEMA, str(folder), reuse=False)
-            else:
-                index = tantivy.Index.open(str(folder))
-            index.config_reader("manual")
-            commit = self._newest_commit(identity)
-            index.reload()
+            with self._translate_panics():
+                if is_new:
+                    folder.mkdir()
+                    index = tantivy.Index(SCHEMA, str(folder), reuse=False)
+                else:
+                    index = tantivy.Index.open(str(folder))
+                index.config_reader("manual")
+                commit = self._newest_commit(identity)
+                index.reload()
         except OSError as error:
             raise EngineError(f"{self._display_url} cannot be opened: {error.strerror}") from error
         except ValueError as error:
@@ -298,9 +321,10 @@ class TantivyEngine(Engine):
             with suppress(ValueError, RuntimeError):
                 writer.wait_merging_threads()
 
-    def _damaged(self, error: Exception) -> EngineError:
-        return EngineError(
-            f"{self._display_url} is damaged: run 'contentspider index rebuild' ({error})"
+    def _damaged(self, error: BaseException) -> IndexDamagedError:
+        return IndexDamagedError(
+            f"{self._display_url} is damaged: run 'contentspider index rebuild {self._display_url}'"
+            f" ({error})"
         )
 
     def _attach_newest(self) -> None:
@@ -329,13 +353,24 @@ class TantivyEngine(Engine):
         try:
             if not self._is_writer:
                 self._attach_newest()
-            yield self._index
+            with self._translate_panics():
+                yield self._index
         except (ValueError, RuntimeError, OSError) as error:
             raise self._damaged(error) from error
 
+    @contextmanager
+    def _translate_panics(self) -> Iterator[None]:
+        """Raise an error that tantivy did not expect as `IndexDamagedError`."""
+        try:
+            yield
+        except BaseException as error:
+            if type(error).__name__ == PANIC:
+                raise self._damaged(error) from error
+            raise
+
     def _newest_commit(self, identity: str) -> tuple[int, int]:
         """Return a key of the last commit: inode and time of the file that each commit replaces."""
-        status = (self._folder(identity) / "meta.json").stat()
+        status = (self._folder(identity) / META).stat()
         return status.st_ino, status.st_mtime_ns
 
     @contextmanager
@@ -355,13 +390,32 @@ class TantivyEngine(Engine):
                 # segments that had deletions in the commit before miss it. So the first operation
                 # deletes nothing.
                 self._writer.delete_documents_by_term("id", "")
-            yield self._writer
+            with self._translate_panics():
+                yield self._writer
         except (ValueError, RuntimeError, OSError) as error:
             # The writer is unusable, and uncommitted writes are lost. Without an error on the next
             # writes, the caller would take the lost documents for written.
             message = f"{self._display_url} cannot be written: {error}"
             self._writer, self._failure = None, message if self._pending else ""
             raise EngineDownError(message) from error
+
+
+def _has_right_checksum(path: Path) -> bool:
+    """Return whether the bytes of one of tantivy's files have the checksum in its footer."""
+    try:
+        with path.open("rb") as file:
+            end = file.seek(-FOOTER_END_BYTES, os.SEEK_END)
+            start = end - int.from_bytes(file.read(4), "little")
+            file.seek(start)
+            expected = json.loads(file.read(end - start))["crc"]
+            file.seek(0)
+            checksum = 0
+            while start > 0:
+                part = file.read(min(start, CHUNK_BYTES))
+                checksum, start = zlib.crc32(part, checksum), start - len(part)
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+    return bool(checksum == expected)
 
 
 def _best_pages(

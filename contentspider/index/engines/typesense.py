@@ -252,17 +252,15 @@ class TypesenseEngine(Engine):
                 self._api.delete(self._path, dict, filters)
 
     def find(self, ids: Sequence[str]) -> Mapping[str, DocumentState]:
-        hits = [
-            hit["document"]
-            for start in range(0, len(ids), PAGE)
-            for hit in self._search(
-                q="*",
-                filter_by=_id_filter(ids[start : start + PAGE]),
-                include_fields=STATE,
-                per_page=PAGE,
-            )["hits"]
-        ]
-        return {hit["id"]: DocumentState(**hit) for hit in hits}
+        stored = self._stored(ids, include_fields=STATE)
+        return {document["id"]: DocumentState(**document) for document in stored}
+
+    def _stored(self, ids: Sequence[str], **parameters: object) -> Iterator[dict[str, Any]]:
+        """Yield the stored documents with these ids."""
+        for start in range(0, len(ids), PAGE):
+            part = ids[start : start + PAGE]
+            response = self._search(q="*", filter_by=_id_filter(part), per_page=PAGE, **parameters)
+            yield from (hit["document"] for hit in response["hits"])
 
     def documents(self, crawl: str = "") -> Iterator[DocumentState]:
         parameters = {"include_fields": STATE}
@@ -276,9 +274,8 @@ class TypesenseEngine(Engine):
             if crawl in ("", state["crawl"]):
                 yield DocumentState(**state)
 
-    def get(self, document_id: str) -> Mapping[str, Any] | None:
-        hits = self._search(q="*", filter_by=_id_filter([document_id]))["hits"]
-        return _record(hits[0]["document"]) if hits else None
+    def records(self, ids: Sequence[str]) -> Mapping[str, Mapping[str, Any]]:
+        return {document["id"]: _record(document) for document in self._stored(ids)}
 
     def _indexed_languages(self) -> Iterable[str]:
         return _facet_counts(self._search(q="*", facet_by="language", per_page=0))["language"]

@@ -66,6 +66,13 @@ class Entries:
         count = self._database.count(f"SELECT count(*) {gone}", (after,))
         return count - self._database.count(moved, (after, after))
 
+    def moved_count(self, after: int) -> int:
+        """Return how many pages are at a new address since the change number *after*."""
+        left = self._database.count(
+            "SELECT count(*) FROM pages WHERE state != 'live' AND seq > ?", (after,)
+        )
+        return left - self.gone_count(after)
+
     def has_all(self, since: str) -> bool:
         """Tell whether a crawl that ended at time *since* or later has seen the whole site."""
         query = "SELECT count(*) FROM crawls WHERE is_complete AND ended >= ?"

@@ -17,7 +17,7 @@ from starlette.routing import Route
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.page.input.own_values import KINDS as FIELD_TYPES
 from contentspider.web.annotate.labels import KINDS, Label
-from contentspider.web.guards import guards, read_body, reject_cross_site
+from contentspider.web.guards import Bodies, guards, reject_cross_site
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from contentspider.web.annotate.session import Session
 
 MAX_REQUEST_BYTES = 1_000_000
+# What the conversion of a request's JSON may raise: 1e999 is no integer, and lists may be nested too
+# deeply.
+BAD_REQUEST = (ValueError, TypeError, LookupError, AttributeError, OverflowError, RecursionError)
 
 
 def make_app(session: Session, frame: Frame, hosts: Sequence[str], is_strict: bool) -> Starlette:
@@ -56,6 +59,7 @@ class Pages:
 
     def __init__(self, session: Session, frame: Frame, is_strict: bool) -> None:
         self._session, self._frame, self._is_strict = session, frame, is_strict
+        self._bodies = Bodies()
         # Only one request at a time changes labels and files, or reads them.
         self._change_lock = asyncio.Lock()
         self._template = Environment(
@@ -114,12 +118,12 @@ class Pages:
         """
         reject_cross_site(request)
         page = self._page_number(request)
-        body = await read_body(request, MAX_REQUEST_BYTES)
         action = str(request.path_params["action"])
-        if action == "field":
-            change = partial(self._session.mark_value, page, *_parse_value(body))
-        else:
-            change = partial(self._change, page, action, *_parse_labels(body))
+        async with self._bodies.read(request, MAX_REQUEST_BYTES) as body:
+            if action == "field":
+                change = partial(self._session.mark_value, page, *_parse_value(body))
+            else:
+                change = partial(self._change, page, action, *_parse_labels(body))
         async with self._change_lock:
             message = await run_in_threadpool(change)
             return await run_in_threadpool(self._state, page, message)
@@ -154,19 +158,23 @@ def _parse_labels(body: bytes) -> tuple[list[int], Label]:
     try:
         record = json.loads(body or b"{}")
         blocks = [int(number) for number in record.get("blocks", [])]
-        label = Label(str(record.get("label", "")), int(record.get("kind", 0)))
-    except (ValueError, TypeError, AttributeError) as error:
+        return blocks, Label(_text(record.get("label", "")), int(record.get("kind", 0)))
+    except BAD_REQUEST as error:
         raise HTTPException(400, "The request needs JSON with blocks and a label.") from error
-    return blocks, label
 
 
 def _parse_value(body: bytes) -> tuple[str, str, str]:
     """Return name, type and value of a field in a request's body; raises `HTTPException`."""
     try:
         record = json.loads(body)
-        return str(record["name"]).strip(), str(record["type"]), str(record["value"])
-    except (ValueError, TypeError, LookupError) as error:
+        return _text(record["name"]).strip(), _text(record["type"]), _text(record["value"])
+    except BAD_REQUEST as error:
         raise HTTPException(400, "The request needs JSON with name, type and value.") from error
+
+
+def _text(value: object) -> str:
+    """Return a value as text; raises ValueError for lone surrogates, which no file can have."""
+    return str(value).encode().decode()
 
 
 def _error(request: Request, error: Exception) -> Response:
