@@ -319,7 +319,9 @@ class SharedKeeper(LedgerKeeper):
             self._note_other_workers()
         if self.revisits and self.ledger.path:
             self.revisits.close()
-            self.revisits = Revisits(self.ledger, history_of(self.ledger.path), self.options)
+            self.revisits = Revisits(
+                self.ledger, history_of(self.ledger.path), self.options, self.failures
+            )
         self.on_collected()
         if self._output:
             path = Path(self._output)

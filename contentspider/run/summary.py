@@ -10,8 +10,10 @@ from contentspider.state.outcome import (
     EMPTY_SLOTS,
     ENDLESS_STAT,
     F1_STAT,
+    FIELDS_STAT,
     LIMITS,
     PAGES_STAT,
+    UNFILLED_STAT,
     Ending,
     Outcome,
     Remaining,
@@ -121,6 +123,7 @@ def _counts(stats: Mapping[str, Any], items: int, outputs: Sequence[str], models
         + (f" ({kinds})" if kinds else "")
         + f", {count('pages/skipped/duplicate')} duplicates; {items} items",
         f"{kept_chars:,} characters kept, {dropped_chars:,} dropped ({share:.0%} kept)",
+        *_unfilled(stats),
         *_empty(stats),
         *_directives(count("pages/directives")),
         *_documents(stats),
@@ -196,6 +199,19 @@ def _traps(stats: Mapping[str, Any]) -> list[str]:
         lines.append(f"endless: {total:,} addresses of copies were left out: {shown}{more}")
     if traps := by_kind(kinds, links):
         lines.append(f"links that looked like traps: {traps} (docs/stats.md explains them)")
+    return lines
+
+
+def _unfilled(stats: Mapping[str, Any]) -> list[str]:
+    """Return lines about pages whose items could not be made, and about fields that could not."""
+    lines, prefix = [], UNFILLED_STAT + "/"
+    if urls := [name.removeprefix(prefix) for name in stats if name.startswith(prefix)]:
+        more = f" and {len(urls) - MAX_SITES} more" if len(urls) > MAX_SITES else ""
+        lines.append(
+            f"errors: no item of {', '.join(urls[:MAX_SITES])}{more} (the log above says why)"
+        )
+    if fields := by_kind(stats, FIELDS_STAT):
+        lines.append(f"fields: empty because of errors: {fields} (the log above says more)")
     return lines
 
 

@@ -87,6 +87,11 @@ CAPPED_STAT = "contentspider/robots/delay_capped/"
 # led to nothing but copies.
 ENDLESS_STAT = "contentspider/links/copies/"
 
+# The number of items that could not be made because of errors. Followed by a slash and an address:
+# one of their pages.
+UNFILLED_STAT = "contentspider/items/unfilled"
+# Followed by a field, a slash and an error: items whose field is empty because of the error.
+FIELDS_STAT = "contentspider/fields/failed/"
 # Followed by the reason why a page was skipped; the summary has lines of their own for some.
 SKIPPED_STAT = "contentspider/pages/skipped/"
 REPORTED = ("duplicate", "pdf", "document", "logout", "login_form")
@@ -286,6 +291,7 @@ LOSSES = {
     ),
     "spider_exceptions/count": "pages broke the spider",
     "contentspider/items/lost": "items were lost to errors",
+    UNFILLED_STAT: "items could not be made; the history keeps their pages as they were",
     "contentspider/frontier/left": "frontier has addresses or items that other workers left",
     LOGINS_STAT + "failed": "hosts could not be logged in to",
     "contentspider/hosts/down": "hosts did not answer for longer than the crawl waits",

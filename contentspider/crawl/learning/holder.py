@@ -12,12 +12,12 @@ from scrapy.exceptions import DontCloseSpider
 from scrapy.pipelines import ItemPipelineManager
 
 from contentspider.crawl.base.engine import Component, extension, pass_item, wake
+from contentspider.crawl.base.machine import shortage
 from contentspider.crawl.base.options import CrawlOptions
 from contentspider.crawl.learning.models import CrawlModels, SiteState, learned_sites
 from contentspider.crawl.learning.site_items import pass_site_items
 from contentspider.crawl.learning.turns import LearningTurns, OnlyProcess
 from contentspider.crawl.queue.keeper import LedgerKeeper
-from contentspider.crawl.queue.memory import shortage
 from contentspider.ground.addresses import absolute
 from contentspider.ground.errors import NotEnoughTextError
 from contentspider.ground.sites import SiteKeys
@@ -269,7 +269,7 @@ class ItemHolder(Component):
             self.stats.inc_value("contentspider/items/held", count)
             if state.watch is not None:
                 for page in items.held_pages(key):
-                    state.watch.add(page)
+                    state.is_of_new_template(page)
             elif state.is_ready or count >= self.options.learn_pages:
                 self.begin_work(state)
 

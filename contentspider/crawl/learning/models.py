@@ -100,10 +100,15 @@ class SiteState:
 
     def must_wait(self, page: Page) -> bool:
         """Tell whether the item of a page must wait for a model that knows the page's template."""
+        return not self.is_ready or self.is_of_new_template(page)
+
+    def is_of_new_template(self, page: Page) -> bool:
+        """Tell whether the site has a template that the model does not know, with this page."""
         try:
-            return not self.is_ready or (self.watch is not None and self.watch.add(page))
-        except Exception:  # the pipeline reports pages that break the model
-            logger.debug("%s is not checked for a new template", page.url, exc_info=True)
+            return self.watch is not None and self.watch.add(page)
+        except Exception as error:  # noqa: BLE001 - the pipeline decides what becomes of the page
+            kind = type(error).__name__
+            logger.warning("%s: whether its template is new cannot be told (%s)", page.url, kind)
             return False
 
     def use(self, model: SiteModel) -> None:

@@ -194,7 +194,7 @@ class LedgerKeeper(CrawlState):
         if self.is_durable and self.options.history and self.ledger.path:
             history = history_of(self.ledger.path)
             self.sharing.pull_history(history)
-            self.revisits = Revisits(self.ledger, history, self.options)
+            self.revisits = Revisits(self.ledger, history, self.options, self.failures)
         if self.options.output_file and not self.is_inspection:
             output = Path(self.options.output_file)
             path, *mark = self.ledger.runs.fact("output") or [""]
@@ -277,6 +277,9 @@ class LedgerKeeper(CrawlState):
             if not self.is_broken and self._loop:
                 await self._end(reason)
         except (ContentSpiderError, OSError) as error:
+            self.fail(error)
+        except Exception as error:
+            logger.exception("the crawl cannot be ended. Please report this")
             self.fail(error)
         finally:
             self._close_files()
@@ -432,6 +435,11 @@ class LedgerKeeper(CrawlState):
             self.ledger.commit()
         except (LedgerFullError, OSError) as error:
             self.fail(error)
+
+    def set_aside(self, row: int | None, url: str, error: Exception) -> None:
+        """Record that a page cannot be read or filled because of an *error*. It stays unread."""
+        self.failures.note_page(url, error, "the page stays unread, and the next run tries again")
+        self.addresses.note_our_failure(row, f"its item cannot be made: {error!r}")
 
     def _is_known(self, url: str) -> bool:
         """Tell whether the history has the page of an address."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from hashlib import sha256
 from itertools import compress
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -52,6 +53,10 @@ if TYPE_CHECKING:
     from contentspider.site.arrays import Bools, Floats
     from contentspider.site.fields.site_fields import SiteFields
     from contentspider.site.own.texts import OwnText
+
+    ReportFailure = Callable[[str, Page, Exception], None]
+
+logger = logging.getLogger(__name__)
 
 UNFILTERED = "unfiltered"
 DOCUMENT = "document"  # the type of pages that are files
@@ -307,6 +312,34 @@ def content_hash(content: str) -> str:
     return _digest(" ".join(content.split()).encode("utf-8", "surrogatepass"))
 
 
+def log_failure(name: str, page: Page, error: Exception) -> None:
+    """Log that a field of an item is empty, because an *error* came up while it was made."""
+    logger.warning(
+        "%s: the field %s is empty, because it cannot be made (%r)", page.url, name, error
+    )
+
+
+class _FieldMaker:
+    """Makes the fields of a page that may be empty. A field whose code fails is empty, and costs
+    no other field; *report* is called with its name, the page and the error.
+    """
+
+    def __init__(self, page: Page, report: ReportFailure) -> None:
+        self._page, self._report = page, report
+
+    def make(self, name: str, make: Callable[[], Any], empty: object) -> Any:
+        """Return the value of a field, or *empty* if it cannot be made. A library may find no room
+        for its files, but without memory no other field can be made either.
+        """
+        try:
+            return make()
+        except MemoryError:
+            raise
+        except Exception as error:  # noqa: BLE001 - libraries of many fields, each with its errors
+            self._report(name, self._page, error)
+            return empty
+
+
 def page_fields(
     page: Page,
     site: str,
@@ -314,25 +347,34 @@ def page_fields(
     model_version: str,
     optional_fields: OptionalFields = NO_OPTIONAL_FIELDS,
     wanted: Collection[str] | None = None,
+    report: ReportFailure = log_failure,
 ) -> dict[str, object]:
     """Return the fields of a `ContentItem` for a page, with its *optional_fields*.
 
     Without an *extraction* the content is the whole text of the page, and the model version is
     `UNFILTERED`. Fields that take long to compute are left out unless their names are in *wanted*
     (None: all fields). Some of these fields are computed together.
+
+    Raises the errors of the content. Any other field that cannot be made is empty: *report* is
+    called with its name, the page and the error.
     """
     fields = _basic_fields(page, site, extraction, model_version)
     blocks = extraction.blocks if extraction else page.content.blocks
     requested = frozenset(FIELDS if wanted is None else wanted)
+    maker = _FieldMaker(page, report)
+    if not MARKUP_FIELDS.isdisjoint(requested):
+        fields |= _markup_fields(page, blocks)
     if not METADATA_FIELDS.isdisjoint(requested) or "passages" in requested:
         site_fields = extraction.site_fields if extraction else None
-        fields |= _metadata_fields(page, blocks, fields, site_fields)
-    for names, make in GROUPS:
-        if not names.isdisjoint(requested):
-            fields |= make(page, blocks, fields)
+        fields |= _metadata_fields(page, blocks, fields, site_fields, maker)
+    if not DESCRIPTION_FIELDS.isdisjoint(requested):
+        fields |= _description_fields(page, blocks, maker)
     if "passages" in requested:
-        fields["passages"] = _passages(page, blocks, fields, optional_fields.passages)
-    fields |= _extraction_fields(page, blocks, extraction, optional_fields, requested)
+        size = optional_fields.passages
+        fields["passages"] = maker.make(
+            "passages", lambda: _passages(page, blocks, fields, size), []
+        )
+    fields |= _extraction_fields(page, blocks, extraction, optional_fields, requested, maker)
     return {name: fields[name] for name in FIELDS if name in fields}
 
 
@@ -359,19 +401,25 @@ def _extraction_fields(
     extraction: Extraction | None,
     optional_fields: OptionalFields,
     requested: Collection[str],
+    maker: _FieldMaker,
 ) -> dict[str, object]:
     """Return the *requested* fields that come from an extraction. Without one, images, summary and
     records are empty.
     """
     fields: dict[str, object] = {}
     if "language" in requested:
-        fields["language"] = extraction.language if extraction else page_language(page, blocks)
+        fields["language"] = maker.make(
+            "language",
+            lambda: extraction.language if extraction else page_language(page, blocks),
+            "",
+        )
     if "fields" in requested:
-        fields["fields"] = own_values(page, extraction)
+        fields["fields"] = maker.make("fields", lambda: own_values(page, extraction), {})
     for name, empty in OPTIONAL_FIELDS.items():
         if name in requested:
             is_filled = extraction and getattr(optional_fields, name)
-            fields[name] = getattr(extraction, name) if is_filled else empty()
+            value = partial(getattr, extraction, name) if is_filled else empty
+            fields[name] = maker.make(name, value, empty())
     return fields
 
 
@@ -402,56 +450,51 @@ def _metadata_fields(
     blocks: Sequence[Block],
     fields: Mapping[str, object],
     site_fields: SiteFields | None,
+    maker: _FieldMaker,
 ) -> dict[str, object]:
     """Return the metadata that a page states, or else shows. *site_fields* reads these in learned
     places.
     """
-    metadata = page.metadata
     is_listing = fields["page_type"] == "listing"
-    title = item_title(page, site_fields, is_listing)
-    published, modified = page_dates(page, title, site_fields, is_listing)
-    author = page_author(page, title, site_fields, is_listing)
-    section = page_section(page, title, site_fields, is_listing)
-    keywords = page_keywords(page, title, site_fields, is_listing)
-    image = absolute_url(page, metadata.image)
+    title = maker.make("title", lambda: item_title(page, site_fields, is_listing), "")
+    shown = (page, title, site_fields, is_listing)
+    published, modified = maker.make("published_at", lambda: page_dates(*shown), ("", ""))
+    image = maker.make("image", lambda: absolute_url(page, page.metadata.image), "")
     if not image and fields["model_version"] != UNFILTERED:
-        image = _first_picture(page, blocks)
+        image = maker.make("image", lambda: _first_picture(page, blocks), "")
     return {
         "title": title,
         "published_at": published,
         "modified_at": modified if modified >= published[:10] else "",
-        "author": list(author),
-        "section": list(section),
+        "author": maker.make("author", lambda: list(page_author(*shown)), []),
+        "section": maker.make("section", lambda: list(page_section(*shown)), []),
         "image": image,
-        "keywords": list(keywords),
+        "keywords": maker.make("keywords", lambda: list(page_keywords(*shown)), []),
     }
 
 
-def _markup_fields(
-    page: Page, blocks: Sequence[Block], fields: Mapping[str, object]
-) -> dict[str, object]:
+def _markup_fields(page: Page, blocks: Sequence[Block]) -> dict[str, object]:
     """Return the content in Markdown and in HTML."""
     content = parts(blocks, Resolver(page.base))
     return {"content_markdown": write_markdown(content), "content_html": write_html(content)}
 
 
 def _description_fields(
-    page: Page, blocks: Sequence[Block], fields: Mapping[str, object]
+    page: Page, blocks: Sequence[Block], maker: _FieldMaker
 ) -> dict[str, object]:
     """Return the description, the headings and the canonical address."""
+    description = "".join(page.hints.descriptions[:1])
     return {
-        "description": tidy("".join(page.hints.descriptions[:1]), MAX_HINT_CHARS),
-        "headings": page_headings(blocks),
-        "canonical": _canonical(page),
+        "description": maker.make("description", lambda: tidy(description, MAX_HINT_CHARS), ""),
+        "headings": maker.make("headings", lambda: page_headings(blocks), []),
+        "canonical": maker.make("canonical", lambda: _canonical(page), ""),
     }
 
 
 # Fields that are made together.
 METADATA_FIELDS = frozenset("title published_at modified_at author section image keywords".split())
-GROUPS: tuple[tuple[frozenset[str], Callable[..., dict[str, object]]], ...] = (
-    (frozenset(("content_markdown", "content_html")), _markup_fields),
-    (frozenset("description headings canonical".split()), _description_fields),
-)
+MARKUP_FIELDS = frozenset(("content_markdown", "content_html"))
+DESCRIPTION_FIELDS = frozenset("description headings canonical".split())
 
 
 def add_own_text(fields: dict[str, object], own: OwnText) -> None:
