@@ -12,6 +12,7 @@ from contentspider.state.outcome import (
     F1_STAT,
     FIELDS_STAT,
     LIMITS,
+    OUTDATED_STAT,
     PAGES_STAT,
     UNFILLED_STAT,
     Ending,
@@ -261,8 +262,11 @@ def _models(stats: Mapping[str, Any], models: str) -> str:
 
 
 def site_qualities(stats: Mapping[str, Any]) -> list[tuple[float, int, str]]:
-    """Return F1, number of measured pages (0: predicted) and name of each site, the worst first."""
-    sites = (name.removeprefix(F1_STAT) for name in stats if name.startswith(F1_STAT))
+    """Return F1, number of measured pages (0: predicted) and name of each site, the worst first.
+    The F1 of an outdated model says nothing of the site's pages, and is left out.
+    """
+    names = (name.removeprefix(F1_STAT) for name in stats if name.startswith(F1_STAT))
+    sites = [site for site in names if not stats.get(OUTDATED_STAT + site)]
     return sorted((stats[F1_STAT + site], stats.get(PAGES_STAT + site, 0), site) for site in sites)
 
 
@@ -274,6 +278,13 @@ def _quality(stats: Mapping[str, Any]) -> list[str]:
         shown.append(f"{site} F1 {f1:.3f} ({how})")
     if len(qualities) > MAX_SITES:
         shown.append(f"{len(qualities) - MAX_SITES} more")
+    outdated = [
+        name.removeprefix(OUTDATED_STAT)
+        for name, count in stats.items()
+        if count and name.startswith(OUTDATED_STAT)
+    ]
+    if outdated:
+        shown.append(f"unknown for {', '.join(outdated[:MAX_SITES])}: the model is outdated")
     lines = [f"quality: {'; '.join(shown)}"] if shown else []
     doubtful = doubtful_templates(stats)
     lines += [

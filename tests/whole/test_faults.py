@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sqlite3
 from typing import TYPE_CHECKING, Any
 
@@ -11,11 +12,12 @@ import pytest
 
 from contentspider.state.outcome import Outcome
 from tests import faulty
-from tests.conftest import TIMEOUT, Site, read_jsonl
+from tests.conftest import TIMEOUT, Site, read_jsonl, serve
 from tests.processes import run_forked
 from tests.sites import article, prose, small_site
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 EXTRACT = "contentspider.site.models.model:SiteModel.extract"
@@ -76,7 +78,25 @@ def crawls(site: Site, tmp_path: Path) -> Faulty:
     return Faulty(site, tmp_path)
 
 
-def test_field_that_fails_costs_no_other_field(crawls: Faulty) -> None:
+@pytest.fixture(scope="module")
+def first_crawl(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Faulty]:
+    with serve() as site:
+        crawls = Faulty(site, tmp_path_factory.mktemp("first"))
+        crawls.crawl()
+        yield crawls
+
+
+@pytest.fixture
+def known(first_crawl: Faulty, tmp_path: Path) -> Faulty:
+    """Return a site that was crawled once, and whose pages have changed since then."""
+    shutil.copytree(first_crawl.folder, tmp_path, dirs_exist_ok=True)
+    known = Faulty(first_crawl.site, tmp_path)
+    known.change()
+    return known
+
+
+def test_field_that_fails_costs_no_other_field(known: Faulty) -> None:
+    crawls = known
     record = "contentspider.site.models.record"
     names = ("page_headings", "page_language", "page_dates", "page_author", "own_values")
     said = crawls.crawl(faults="\n".join(f"{record}:{name} ENOSPC" for name in names))
@@ -96,10 +116,8 @@ def test_field_that_fails_costs_no_other_field(crawls: Faulty) -> None:
     assert "Page 1" in str(document)
 
 
-def test_page_that_breaks_keeps_its_old_document(crawls: Faulty) -> None:
-    crawls.crawl()
-    before = crawls.documents()
-    crawls.change()
+def test_page_that_breaks_keeps_its_old_document(known: Faulty) -> None:
+    crawls, before = known, known.documents()
     said = crawls.crawl(faults=f"{EXTRACT} KeyError /3", code=Outcome.INCOMPLETE)
     assert f"{crawls.site.url}/3" in said
     assert crawls.stats()["pages/failed/KeyError"] == crawls.stats()["items/unfilled"] == 1
@@ -124,15 +142,13 @@ def test_held_item_that_breaks_is_tried_again(crawls: Faulty) -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "code"), [("ENOSPC", Outcome.ERROR), ("MemoryError", Outcome.OUT_OF_MEMORY)]
+    ("error", "code", "fixture"),
+    [("ENOSPC", Outcome.ERROR, "crawls"), ("MemoryError", Outcome.OUT_OF_MEMORY, "known")],
 )
-@pytest.mark.parametrize("is_known", [False, True])
 def test_machine_error_stops_crawl_and_second_one_sets_page_aside(
-    error: str, code: int, is_known: bool, crawls: Faulty
+    error: str, code: int, fixture: str, request: pytest.FixtureRequest
 ) -> None:
-    if is_known:
-        crawls.crawl()
-        crawls.change()
+    crawls: Faulty = request.getfixturevalue(fixture)
     fault = f"{EXTRACT} {error} /3"
     crawls.crawl(faults=fault, code=code)
     said = crawls.crawl("--resume", faults=fault, code=Outcome.INCOMPLETE)
@@ -142,13 +158,11 @@ def test_machine_error_stops_crawl_and_second_one_sets_page_aside(
     items = crawls.items()
     assert len(items) == len(crawls.documents()) == PAGES
     assert all(item["content"] for item in items.values())
-    assert crawls.changes()["/3"] == ("changed" if is_known else "new")
+    assert crawls.changes()["/3"] == ("changed" if fixture == "known" else "new")
 
 
-def test_page_that_breaks_without_a_visit_costs_no_history(crawls: Faulty) -> None:
-    crawls.crawl()
-    before = crawls.documents()
-    crawls.change()
+def test_page_that_breaks_without_a_visit_costs_no_history(known: Faulty) -> None:
+    crawls, before = known, known.documents()
     pages = crawls.site.answer
     crawls.site.answer = lambda path: (503, "text/html", b"") if path == "/5" else pages(path)
     options = ("--relearn", "-s", "RETRY_ENABLED=False")
