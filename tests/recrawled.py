@@ -11,6 +11,7 @@ from contentspider.crawl.base.options import CrawlOptions
 from contentspider.crawl.learning.models import SiteState
 from contentspider.crawl.revisits.revisits import Revisits
 from contentspider.page.input.page import Page
+from contentspider.site.models.failures import Failures
 from contentspider.site.models.record import page_fields, page_id
 from contentspider.state.history.history import History
 from contentspider.state.ledger.ledger import Ledger
@@ -43,7 +44,7 @@ class OneCrawl:
         self.options = options(durable=True, **values)
         self.ledger = Ledger(None)
         self.ledger.begin_run()
-        self.revisits = Revisits(self.ledger, history, self.options)
+        self.revisits = Revisits(self.ledger, history, self.options, Failures())
         self.state = SiteState(SITE)
         earlier = self.revisits._history._database.count("SELECT count(*) FROM crawls")
         self.at = f"2026-01-{earlier + 1:02}T00:00:00+00:00"
@@ -87,7 +88,7 @@ class OneCrawl:
     def resume(self) -> None:
         """Go on with the ledger as a resumed crawl does."""
         self.revisits.close()
-        self.revisits = Revisits(self.ledger, self.path, self.options)
+        self.revisits = Revisits(self.ledger, self.path, self.options, Failures())
 
     def close(self) -> None:
         self.revisits.close()

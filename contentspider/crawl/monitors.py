@@ -14,6 +14,7 @@ from contentspider.crawl.base.outcomes import NOT_THERE
 from contentspider.state.outcome import (
     F1_STAT,
     LEARNED_STAT,
+    OUTDATED_STAT,
     PAGES_STAT,
     DoubtfulTemplate,
     doubtful_templates,
@@ -153,6 +154,13 @@ class QualityMonitor(ContentMonitor):
         names = [name for name in self.stats if name.startswith(PAGES_STAT) and self.stats[name]]
         sites = [name.removeprefix(PAGES_STAT) for name in names]
         f1, worst = min(((self.stats[F1_STAT + site], site) for site in sites), default=(1.0, ""))
+        outdated = [
+            name.removeprefix(OUTDATED_STAT) for name in self.stats if OUTDATED_STAT in name
+        ]
+        outdated = [site for site in outdated if self.stats[OUTDATED_STAT + site]]
+        self.assertEqual(
+            outdated, [], "these sites could not be learned again, and have old models"
+        )
         limit = self.crawler.settings.getfloat("CONTENTSPIDER_MIN_QUALITY")
         message = (
             f"{worst}: F1 {f1:.3f} on the site's own texts, less than"

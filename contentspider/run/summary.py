@@ -10,8 +10,11 @@ from contentspider.state.outcome import (
     EMPTY_SLOTS,
     ENDLESS_STAT,
     F1_STAT,
+    FIELDS_STAT,
     LIMITS,
+    OUTDATED_STAT,
     PAGES_STAT,
+    UNFILLED_STAT,
     Ending,
     Outcome,
     Remaining,
@@ -121,6 +124,7 @@ def _counts(stats: Mapping[str, Any], items: int, outputs: Sequence[str], models
         + (f" ({kinds})" if kinds else "")
         + f", {count('pages/skipped/duplicate')} duplicates; {items} items",
         f"{kept_chars:,} characters kept, {dropped_chars:,} dropped ({share:.0%} kept)",
+        *_unfilled(stats),
         *_empty(stats),
         *_directives(count("pages/directives")),
         *_documents(stats),
@@ -201,6 +205,19 @@ def _traps(stats: Mapping[str, Any]) -> list[str]:
     return lines
 
 
+def _unfilled(stats: Mapping[str, Any]) -> list[str]:
+    """Return lines about pages whose items could not be made, and about fields that could not."""
+    lines, prefix = [], UNFILLED_STAT + "/"
+    if urls := [name.removeprefix(prefix) for name in stats if name.startswith(prefix)]:
+        more = f" and {len(urls) - MAX_SITES} more" if len(urls) > MAX_SITES else ""
+        lines.append(
+            f"errors: no item of {', '.join(urls[:MAX_SITES])}{more} (the log above says why)"
+        )
+    if fields := by_kind(stats, FIELDS_STAT):
+        lines.append(f"fields: empty because of errors: {fields} (the log above says more)")
+    return lines
+
+
 def _empty(stats: Mapping[str, Any]) -> list[str]:
     """Return lines about items with less than a sentence: the number, the reasons, the slots."""
     counts = {kind: stats.get(f"contentspider/pages/empty/{kind}", 0) for kind in EMPTY}
@@ -247,8 +264,11 @@ def _models(stats: Mapping[str, Any], models: str) -> str:
 
 
 def site_qualities(stats: Mapping[str, Any]) -> list[tuple[float, int, str]]:
-    """Return F1, number of measured pages (0: predicted) and name of each site, the worst first."""
-    sites = (name.removeprefix(F1_STAT) for name in stats if name.startswith(F1_STAT))
+    """Return F1, number of measured pages (0: predicted) and name of each site, the worst first.
+    The F1 of an outdated model says nothing of the site's pages, and is left out.
+    """
+    names = (name.removeprefix(F1_STAT) for name in stats if name.startswith(F1_STAT))
+    sites = [site for site in names if not stats.get(OUTDATED_STAT + site)]
     return sorted((stats[F1_STAT + site], stats.get(PAGES_STAT + site, 0), site) for site in sites)
 
 
@@ -260,6 +280,13 @@ def _quality(stats: Mapping[str, Any]) -> list[str]:
         shown.append(f"{site} F1 {f1:.3f} ({how})")
     if len(qualities) > MAX_SITES:
         shown.append(f"{len(qualities) - MAX_SITES} more")
+    outdated = [
+        name.removeprefix(OUTDATED_STAT)
+        for name, count in stats.items()
+        if count and name.startswith(OUTDATED_STAT)
+    ]
+    if outdated:
+        shown.append(f"unknown for {', '.join(outdated[:MAX_SITES])}: the model is outdated")
     lines = [f"quality: {'; '.join(shown)}"] if shown else []
     doubtful = doubtful_templates(stats)
     lines += [

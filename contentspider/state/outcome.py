@@ -20,7 +20,7 @@ FEW = 5  # so many known pages may be lost in any crawl, even of a small site
 MAX_GONE_SHARE = 0.3  # the loss of a larger share of the known pages is doubted
 MAX_LOST_SHARE = 0.1  # an output is replaced if at most this share is lost: some sites always fail
 STATS_PREFIX = "contentspider/ledger/"
-COUNTS = ("items", "queued", "unread", "held", "unchanged", "unseen", "never_read")
+COUNTS = ("items", "queued", "unread", "held", "unchanged", "unseen", "never_read", "unlearned")
 
 
 def is_large_loss(count: int, total: int) -> bool:
@@ -87,6 +87,15 @@ CAPPED_STAT = "contentspider/robots/delay_capped/"
 # led to nothing but copies.
 ENDLESS_STAT = "contentspider/links/copies/"
 
+# The number of items that could not be made because of errors. Followed by a slash and an address:
+# one of their pages.
+UNFILLED_STAT = "contentspider/items/unfilled"
+# Followed by a field, a slash and an error: items whose field is empty because of the error.
+FIELDS_STAT = "contentspider/fields/failed/"
+# Followed by a site whose model is outdated, because the site could not be learned again.
+OUTDATED_STAT = "contentspider/sites/outdated/"
+# The name in a ledger of the sites that were not learned again, or whose new model is not saved.
+UNLEARNED_FACT = "unlearned"
 # Followed by the reason why a page was skipped; the summary has lines of their own for some.
 SKIPPED_STAT = "contentspider/pages/skipped/"
 REPORTED = ("duplicate", "pdf", "document", "logout", "login_form")
@@ -100,6 +109,7 @@ class Ending:
 
     *unseen*: known pages that the crawl did not read, and that stay in the history. *never_read*:
     unread addresses that no earlier crawl has read either, so that its output does not have them.
+    *unlearned*: sites that could not be learned again.
     """
 
     reason: str
@@ -110,6 +120,7 @@ class Ending:
     unchanged: int = 0
     unseen: int = 0
     never_read: int = 0
+    unlearned: int = 0
 
     @classmethod
     def from_stats(cls, stats: Mapping[str, Any]) -> Ending:
@@ -124,7 +135,7 @@ class Ending:
     @property
     def word(self) -> str:
         """Return the reason that the ledger stores for the run: `FINISHED` if nothing is left."""
-        is_left = self.queued or self.unread or self.held
+        is_left = self.queued or self.unread or self.held or self.unlearned
         return INCOMPLETE if self.reason == FINISHED and is_left else self.reason
 
     @property
@@ -280,12 +291,14 @@ UNSEEN = "known pages were not read, and stay as they were (--force accepts the 
 # Stats that make a crawl incomplete, with the reason that is shown.
 LOSSES = {
     "contentspider/sites/failed": "sites were not learned, and their items not filtered",
+    "contentspider/models/unsaved": "new models of sites could not be saved",
     "contentspider/overrides/broken": "sites' overrides (overrides.toml) could not be used",
     "contentspider/remote/unsent": (
         "models or histories could not be sent to their store; they are stored on this machine"
     ),
     "spider_exceptions/count": "pages broke the spider",
     "contentspider/items/lost": "items were lost to errors",
+    UNFILLED_STAT: "items could not be made; the history keeps their pages as they were",
     LOGINS_STAT + "failed": "hosts could not be logged in to",
     "contentspider/hosts/down": "hosts did not answer for longer than the crawl waits",
 }
@@ -304,7 +317,9 @@ def _lost(stats: Mapping[str, Any], remaining: Remaining) -> list[str]:
     failed = sum(stats.get(f"contentspider/pages/unread/{kind}", 0) for kind in TRANSIENT)
     unread = stats.get("contentspider/ledger/unread", failed)
     reason = stats.get("finish_reason")
+    outdated = sum(count for name, count in stats.items() if name.startswith(OUTDATED_STAT))
     losses = [
+        (outdated, "sites could not be learned again, and have outdated models"),
         (unread, "pages could not be read for reasons that may pass"),
         (_unseen(stats), UNSEEN),
         *((stats.get(name, 0), what) for name, what in LOSSES.items()),

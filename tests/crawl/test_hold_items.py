@@ -307,31 +307,6 @@ def test_model_confidence_is_counted(
     assert stat(crawler, "pages/guessed") == is_guess
 
 
-def test_page_raising_error_in_extraction_passes_unfiltered(
-    crawler: Crawler,
-    model: SiteModel,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    def fail(*_: Any) -> None:
-        raise MemoryError
-
-    _, holder = parts(crawler)
-    holder.site(address("/")).use(model)
-    monkeypatch.setattr(type(model), "extract", fail)
-    item = ContentItem("")
-    passed(crawler, response(1), item)
-    assert processed(crawler, item).content
-    assert "passes unfiltered" in caplog.text
-    assert stat(crawler, "pages/failed/MemoryError") == 1
-    assert stat(crawler, "items/unfiltered") == 1
-    monkeypatch.setattr("contentspider.crawl.learning.pipeline.page_fields", fail)
-    item = ContentItem("")
-    passed(crawler, response(1), item)
-    assert processed(crawler, item) == ContentItem("")
-    assert stat(crawler, "items/unfiltered") == 1
-
-
 @pytest.mark.parametrize("only", ["", "changed"])
 def test_items_of_unchanged_pages_are_dropped_with_only_changed(only: str, tmp_path: Path) -> None:
     Crawls(tmp_path / "history/e.org.sqlite", count=2)

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from scrapy.exceptions import IgnoreRequest
 
-from contentspider.crawl.base import process_memory
+from contentspider.crawl.base import machine, process_memory
+from contentspider.crawl.base.machine import NO_THREAD
 from contentspider.crawl.base.process_memory import (
     MB,
     release_memory,
@@ -19,7 +20,7 @@ from contentspider.crawl.base.process_memory import (
     spare_memory,
 )
 from contentspider.crawl.queue import memory
-from contentspider.crawl.queue.memory import END_SECS, LEAST, NO_THREAD, MemoryWatch, room_for
+from contentspider.crawl.queue.memory import END_SECS, LEAST, MemoryWatch, room_for
 from tests.crawlers import close, open_crawler, parts
 from tests.messages import wording
 
@@ -31,10 +32,10 @@ SAID = wording("crawl.out-of-memory", "")
 
 
 def test_out_of_memory_message_names_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "memory_limit", lambda: math.inf)
-    assert str(memory.shortage()) == SAID
-    monkeypatch.setattr(memory, "memory_limit", lambda: 2_000 * MB)
-    assert "2,000 MB" in str(memory.shortage())
+    monkeypatch.setattr(machine, "memory_limit", lambda: math.inf)
+    assert str(machine.shortage()) == SAID
+    monkeypatch.setattr(machine, "memory_limit", lambda: 2_000 * MB)
+    assert "2,000 MB" in str(machine.shortage())
 
 
 def test_process_memory_is_measured_and_returned_to_system(
@@ -103,7 +104,7 @@ class Watched:
         self.threads: list[dict[str, Any]] = []
         self.watch = MemoryWatch.from_crawler(self.crawler)
         monkeypatch.setattr(memory, "Thread", self._thread)
-        monkeypatch.setattr(memory, "memory_limit", lambda: math.inf)
+        monkeypatch.setattr(machine, "memory_limit", lambda: math.inf)
         monkeypatch.setattr(memory, "spare_memory", lambda: self.spare)
         monkeypatch.setattr(memory, "resident_memory", lambda: self.resident)
         monkeypatch.setattr(memory, "release_memory", self._give_back)

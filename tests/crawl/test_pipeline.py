@@ -10,9 +10,11 @@ import pytest
 from scrapy.exceptions import DropItem
 
 from contentspider import ContentItem
+from contentspider.crawl.base.items import FieldMap
 from contentspider.crawl.base.meta import PAGE_META_KEY
 from contentspider.crawl.learning import pipeline as pipeline_module
 from contentspider.crawl.learning.pipeline import ContentPipeline
+from contentspider.crawl.queue.addresses import UnfilledItem
 from contentspider.page.input.page import Page
 from contentspider.site.learn.learner import SiteLearner
 from tests.crawlers import close, open_crawler, parts
@@ -83,26 +85,9 @@ def test_item_without_page_is_logged_with_hint_to_bind(
     assert "contentspider.bind(item, response)" in message
 
 
-def test_filling_error_is_logged_once_with_page_url(
-    crawler: Crawler, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    def fail(*_: Any) -> None:
-        raise KeyError("tea")
-
-    ready(crawler)
-    monkeypatch.setattr(pipeline_module, "page_fields", fail)
-    pipeline = ContentPipeline(crawler)
-    for number in (1, 2):
-        item = ContentItem("")
-        passed(crawler, response(number), item)
-        assert asyncio.run(pipeline.process_item(item)) == ContentItem("")
-    (message,) = caplog.messages
-    assert message.startswith(f"{address('/1')}: ")
-    assert "KeyError('tea')" in message
-    assert stat(crawler, "pages/failed/KeyError") == 2
-
-
-def test_filtering_error_is_logged_with_page_url(
+@pytest.mark.parametrize("function", ["page_fields", "SiteModel.extract", "FieldMap.fill"])
+def test_item_that_cannot_be_made_is_dropped_and_its_page_named(
+    function: str,
     crawler: Crawler,
     model: SiteModel,
     monkeypatch: pytest.MonkeyPatch,
@@ -112,12 +97,19 @@ def test_filtering_error_is_logged_with_page_url(
         raise KeyError("tea")
 
     parts(crawler)[1].site(address("/")).use(model)
-    monkeypatch.setattr(type(model), "extract", fail)
-    filled(crawler, ContentItem(""))
-    (message,) = caplog.messages
-    assert message.startswith(f"{address('/1')}: ")
-    assert "KeyError('tea')" in message
-    assert "unfiltered" in message
+    holders = {"SiteModel": type(model), "FieldMap": FieldMap}
+    owner, _, name = function.rpartition(".")
+    monkeypatch.setattr(holders.get(owner, pipeline_module), name, fail)
+    for number in (1, 2):
+        item = ContentItem("")
+        passed(crawler, response(number), item)
+        with pytest.raises(UnfilledItem):
+            asyncio.run(ContentPipeline(crawler).process_item(item))
+    errors = [message for message in caplog.messages if "KeyError('tea')" in message]
+    assert [message.split(": ")[0] for message in errors] == [address("/1"), address("/2")]
+    assert stat(crawler, "pages/failed/KeyError") == stat(crawler, "items/unfilled") == 2
+    assert stat(crawler, f"items/unfilled/{address('/1')}") == 1
+    assert not stat(crawler, "items/filtered")
 
 
 def test_held_item_is_dropped_with_debug_log_level(crawler: Crawler) -> None:

@@ -20,6 +20,7 @@ from contentspider.crawl.revisits.refilter import Refilter
 from contentspider.page.input.page import Page
 from contentspider.recrawl.judge import Facts, judge
 from contentspider.site.learn.learner import SiteLearner
+from contentspider.site.models.failures import Failures
 from contentspider.site.vote.objections import Objection
 from contentspider.state.files.output import JsonLinesWriter
 from contentspider.state.ledger.items import ItemBinding
@@ -46,9 +47,9 @@ def test_refiltered_items_keep_their_passages() -> None:
     pages = [Page.from_html(article(number), f"https://e.org/{number}") for number in range(9)]
     state = SiteState("e.org")
     state.use(SiteLearner("e.org").fit(pages))
-    without = Refilter(cast("Any", None), {"e.org": state}, options())
+    without = Refilter(cast("Any", None), {"e.org": state}, options(), Failures())
     assert without.fields(state, pages[1])["passages"] == []
-    found = Refilter(cast("Any", None), {"e.org": state}, options(passages=100))
+    found = Refilter(cast("Any", None), {"e.org": state}, options(passages=100), Failures())
     assert all(len(each["text"]) <= 100 for each in found.fields(state, pages[1])["passages"])
     assert found.fields(state, pages[1])["passages"]
 

@@ -108,7 +108,8 @@ def test_links_that_options_leave_out_are_in_history_for_crawls_without_the_opti
 ) -> None:
     crawl = Crawl(tmp_path, url="https://e.org/docs/", **options)
     keeper = crawl.keeper
-    keeper.revisits = Revisits(keeper.ledger, tmp_path / "history.sqlite", keeper.options)
+    history = tmp_path / "history.sqlite"
+    keeper.revisits = Revisits(keeper.ledger, history, keeper.options, keeper.failures)
     html = page(1, "<a href=/2>2</a><a href=https://other.org/>o</a>")
     row, _, found = parse(crawl, "/docs/1", html, {"depth": 1})
     keeper.revisits.close()

@@ -11,8 +11,10 @@ from scrapy.exceptions import NotConfigured
 
 from contentspider.crawl.base.binding import Bindings
 from contentspider.crawl.base.engine import Component
+from contentspider.crawl.base.machine import MachineError
 from contentspider.crawl.base.options import CrawlOptions
-from contentspider.state.ledger.database import LedgerFullError
+from contentspider.site.models.failures import Failures
+from contentspider.state.ledger.database import LedgerFullError, MemoryShortError
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
     from contentspider.state.ledger.ledger import Ledger
 
 logger = logging.getLogger(__name__)
+
+# The rows of the pages on which the machine has failed, in this run and in earlier ones.
+BLAMED_FACT = "blamed"
 
 
 class CrawlState(Component):
@@ -43,6 +48,7 @@ class CrawlState(Component):
         self.is_durable = self.options.durable
         self.guarded = _Guarded(self.fail)
         self.bindings = Bindings()
+        self.failures = Failures(lambda name: self.stats.inc_value(f"contentspider/{name}"))
 
     @property
     def is_stopping(self) -> bool:
@@ -68,6 +74,23 @@ class CrawlState(Component):
             ending = getattr(error, "ending", LedgerFullError.ending)
             closing = engine.close_spider_async(reason=ending)
             self._closing = asyncio.get_running_loop().create_task(closing)
+
+    def stop_for(self, error: LedgerFullError, row: int | None) -> bool:
+        """Stop a durable crawl because the machine has failed on the page at a ledger *row*; tell
+        whether it stops. It goes on if the page has stopped an earlier run: `set_aside` the page.
+        """
+        if not self.is_durable:
+            return False
+        is_of_page = isinstance(error, (MachineError, MemoryShortError)) and row is not None
+        if is_of_page and not self.is_broken:
+            with self.guarded:
+                blamed = self.ledger.runs.fact(BLAMED_FACT) or []
+                if row in blamed:
+                    return False
+                self.ledger.runs.set_fact(BLAMED_FACT, [*blamed, row])
+                self.ledger.end_run(error.ending)  # so that the next run suspects no other page
+        self.fail(error)
+        return True
 
 
 class _Guarded:

@@ -12,11 +12,16 @@ from scrapy.exceptions import DontCloseSpider
 from scrapy.pipelines import ItemPipelineManager
 
 from contentspider.crawl.base.engine import Component, extension, pass_item, wake
+from contentspider.crawl.base.machine import shortage
 from contentspider.crawl.base.options import CrawlOptions
-from contentspider.crawl.learning.models import CrawlModels, SiteState, learned_sites
+from contentspider.crawl.learning.models import (
+    CrawlModels,
+    SiteState,
+    learned_sites,
+    unlearned_sites,
+)
 from contentspider.crawl.learning.site_items import pass_site_items
 from contentspider.crawl.queue.keeper import LedgerKeeper
-from contentspider.crawl.queue.memory import shortage
 from contentspider.ground.addresses import absolute
 from contentspider.ground.errors import NotEnoughTextError
 from contentspider.ground.sites import SiteKeys
@@ -153,23 +158,35 @@ class ItemHolder(Component):
         try:
             model = (await self.models.learn(self.keeper, state)).model
         except NotEnoughTextError as error:
-            logger.warning("%s; its items pass unfiltered", error)
-            state.failed = True
+            self._give_up(state, error)
         except MemoryError:
             self.keeper.fail(shortage())
             state.failed = not self.keeper.is_durable
         except Exception as error:  # noqa: BLE001 - the crawl continues after any error (no thread, no memory)
-            logger.error(
-                f"{state.key} could not be learned from its {state.held} pages ({error}). Its items"
-                " pass with all of their text and model_version 'unfiltered', and the crawl counts"
-                " as incomplete"
-            )
-            self.stats.inc_value("contentspider/sites/failed")
-            state.failed = True
+            self._give_up(state, error)
         else:
             if is_last or state.is_enough(model, self.options.learn_pages):
                 self.stats.inc_value("contentspider/sites/learned")
                 self.keep(state, model, is_whole=not self._is_closing)
+
+    def _give_up(self, state: SiteState, error: Exception) -> None:
+        """Use the stored model of a site that cannot be learned again. Without one, the site's
+        items pass unfiltered.
+        """
+        if (model := self.models.load(state.key)) is not None:
+            self._use(state, model)
+            self.models.note_outdated(self.keeper, state, error)
+            return
+        state.failed = True
+        if isinstance(error, NotEnoughTextError):
+            logger.warning("%s; its items pass unfiltered", error)
+            return
+        logger.error(
+            f"{state.key} could not be learned from its {state.held} pages ({error}). Its items"
+            " pass with all of their text and model_version 'unfiltered', and the crawl counts"
+            " as incomplete"
+        )
+        self.stats.inc_value("contentspider/sites/failed")
 
     async def _mend(self, state: SiteState) -> None:
         """Learn a site again whose held pages have a template that its model does not know."""
@@ -190,7 +207,7 @@ class ItemHolder(Component):
             model = (await self.models.learn(self.keeper, state)).model
             self.keep(state, model, is_whole=not self._is_closing)
         except Exception as error:  # noqa: BLE001 - after any error the present model is used
-            logger.warning("%s: the model of the first pages stays: %s", state.key, error)
+            self.models.note_outdated(self.keeper, state, error)
         finally:
             wake(self.crawler)
 
@@ -239,9 +256,13 @@ class ItemHolder(Component):
             self.stats.inc_value("contentspider/items/held", count)
             if state.watch is not None:
                 for page in items.held_pages(key):
-                    state.watch.add(page)
+                    state.is_of_new_template(page)
             elif state.is_ready or count >= self.options.learn_pages:
                 self.begin_work(state)
+
+        if self.keeper.is_resumed and not self.keeper.is_broken:
+            for key in unlearned_sites(self.keeper):  # `_on_idle` learns them from the sample
+                self.state_of(key).is_early = True
 
     def _on_idle(self) -> None:
         """Learn the sites that have too few pages to be learned earlier. The spider stays open

@@ -34,7 +34,9 @@ from contentspider.state.outcome import (
     F1_STAT,
     LEARNED_STAT,
     LOST_STAT,
+    OUTDATED_STAT,
     PAGES_STAT,
+    UNLEARNED_FACT,
 )
 from contentspider.state.stores.remote import RemoteError
 from contentspider.state.stores.shared_models import open_models
@@ -100,10 +102,15 @@ class SiteState:
 
     def must_wait(self, page: Page) -> bool:
         """Tell whether the item of a page must wait for a model that knows the page's template."""
+        return not self.is_ready or self.is_of_new_template(page)
+
+    def is_of_new_template(self, page: Page) -> bool:
+        """Tell whether the site has a template that the model does not know, with this page."""
         try:
-            return not self.is_ready or (self.watch is not None and self.watch.add(page))
-        except Exception:  # the pipeline reports pages that break the model
-            logger.debug("%s is not checked for a new template", page.url, exc_info=True)
+            return self.watch is not None and self.watch.add(page)
+        except Exception as error:  # noqa: BLE001 - the pipeline decides what becomes of the page
+            kind = type(error).__name__
+            logger.warning("%s: whether its template is new cannot be told (%s)", page.url, kind)
             return False
 
     def use(self, model: SiteModel) -> None:
@@ -236,7 +243,7 @@ class CrawlModels:
         try:
             learned = await self.learn(crawl, state, compare=True)
         except Exception as error:  # noqa: BLE001 - after any error the present model is used
-            logger.error("%s: learning failed, the old model stays: %s", state.key, error)
+            self.note_outdated(crawl, state, error)
             return None
         if state.model is not None:
             learned.model.keep_own_fields(state.model)
@@ -266,13 +273,40 @@ class CrawlModels:
         except OSError as error:
             logger.error(
                 f"{state.key}: the model could not be saved in {self.store.folder}"
-                f" ({error.strerror}). The next crawl learns the site again"
+                f" ({error.strerror}). The crawl counts as incomplete, and --resume"
+                " (CONTENTSPIDER_RESUME) or the next crawl learns the site again"
             )
+            self._stats.inc_value("contentspider/models/unsaved")
+            self._set_unlearned(crawl, {state.key, *unlearned_sites(crawl)})
             return
+        self.note_learned(crawl, state)
         state.is_stored = True
         self._stats.inc_value("contentspider/models/saved")
         with crawl.guarded:
             crawl.ledger.runs.set_fact("learned", sorted({state.key, *learned_sites(crawl)}))
+
+    def note_outdated(self, crawl: CrawlState, state: SiteState, error: Exception) -> None:
+        """Note that a site could not be learned again, so that its model is outdated: the crawl is
+        incomplete, its next run learns the site again, and the F1 of the model does not count.
+        """
+        logger.error(
+            f"{state.key} could not be learned again ({error}). Its items come from the model"
+            f" {state.version}, which does not know the site as it is now: the crawl counts as"
+            " incomplete, and --resume (CONTENTSPIDER_RESUME) or the next crawl tries again"
+        )
+        self._stats.set_value(OUTDATED_STAT + state.key, 1)
+        self._set_unlearned(crawl, {state.key, *unlearned_sites(crawl)})
+
+    def note_learned(self, crawl: CrawlState, state: SiteState) -> None:
+        """Note that a site has been learned, and that its model is not outdated any more."""
+        if self._stats.get_value(OUTDATED_STAT + state.key):
+            self._stats.set_value(OUTDATED_STAT + state.key, 0)
+        self._set_unlearned(crawl, set(unlearned_sites(crawl)) - {state.key})
+
+    def _set_unlearned(self, crawl: CrawlState, sites: set[str]) -> None:
+        with crawl.guarded:
+            if not crawl.is_broken and sites != set(unlearned_sites(crawl)):
+                crawl.ledger.runs.set_fact(UNLEARNED_FACT, sorted(sites))
 
     def note_quality(self, key: str, model: SiteModel) -> None:
         """Write the quality of a model into the stats, and warn if the quality is low."""
@@ -305,6 +339,11 @@ class CrawlModels:
 def learned_sites(crawl: CrawlState) -> list[str]:
     """Return the sites whose models were learned in this crawl, in all of its runs."""
     return crawl.ledger.runs.fact("learned") or []
+
+
+def unlearned_sites(crawl: CrawlState) -> list[str]:
+    """Return the sites that this crawl could not learn again, or whose new model is not saved."""
+    return crawl.ledger.runs.fact(UNLEARNED_FACT) or []
 
 
 def check_overrides(addresses: Iterable[str], options: CrawlOptions) -> None:

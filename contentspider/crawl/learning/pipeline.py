@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import fields
+from functools import partial
 from itertools import compress
 from typing import TYPE_CHECKING, Any
 
@@ -11,10 +12,16 @@ from scrapy.exceptions import DropItem
 
 from contentspider.crawl.base.engine import Component, extension
 from contentspider.crawl.base.items import ContentItem
+from contentspider.crawl.base.machine import machine_error
 from contentspider.crawl.base.outcomes import DUPLICATE
 from contentspider.crawl.base.process_memory import no_collection
 from contentspider.crawl.learning.holder import ItemHolder
-from contentspider.crawl.queue.addresses import DuplicateItem, UnchangedItem, in_hand
+from contentspider.crawl.queue.addresses import (
+    DuplicateItem,
+    UnchangedItem,
+    UnfilledItem,
+    in_hand,
+)
 from contentspider.ground.times import now
 from contentspider.page.tree.text import SENTENCE_CHARS
 from contentspider.recrawl.changes import BY_MODEL, UNCHANGED
@@ -25,6 +32,7 @@ from contentspider.site.models.record import (
     content_hash,
     own_values,
     page_fields,
+    page_id,
 )
 from contentspider.site.models.summary import MIN_CHARS, main_slot
 from contentspider.state.ledger.items import ItemBinding
@@ -91,8 +99,16 @@ class ContentPipeline(Component):
             if self.holder.hold(item, hand):
                 raise DropItem("held until its site has been learned", log_level="DEBUG")
         in_hand.set((item, hand))
-        with no_collection():
-            hand.page_id, change = self._fill(item, hand)
+        try:
+            with no_collection():
+                hand.page_id, change = self._fill(item, hand)
+        except DropItem:
+            raise
+        except Exception as error:
+            self._give_up(item, hand, error)
+            raise UnfilledItem("its page could not be filtered", log_level="DEBUG") from error
+        if self.holder.keeper.is_stopping:
+            raise UnfilledItem("the crawl stops, and its next run tries again", log_level="DEBUG")
         hand.names = None if isinstance(item, ContentItem) else names
         if change == UNCHANGED or (self.options.only and change == BY_MODEL):
             self.stats.inc_value("contentspider/items/unchanged")
@@ -105,11 +121,25 @@ class ContentPipeline(Component):
         if hand := self.holder.bindings.get(item):
             self._fill(item, ItemBinding(hand.page))
 
-    def _fill(self, item: Any, hand: ItemBinding) -> tuple[str | None, str]:
-        """Set the fields of an item. Return the id of its page, None if an error occurred, and the
-        change of the page: `BY_MODEL` if it differs only because the model is another.
+    def _give_up(self, item: Any, hand: ItemBinding, error: Exception) -> None:
+        """Leave a page unread whose item cannot be made: the history keeps the page as it was. If
+        the machine has failed, the crawl stops, unless the page has stopped an earlier run.
+        """
+        keeper = self.holder.keeper
+        if not keeper.is_broken:
+            with keeper.guarded:
+                known_id = self.field_map.identity(item).get("id")
+                keeper.ledger.visits.forget(str(known_id or page_id(hand.page.url)))
+        cause = machine_error(error, hand.page.url)
+        if cause is None or not keeper.stop_for(cause, hand.address_row):
+            keeper.set_aside(hand.address_row, hand.page.url, cause or error)
 
-        Raises `DuplicateItem` if another page has the same main content and canonical address.
+    def _fill(self, item: Any, hand: ItemBinding) -> tuple[str, str]:
+        """Set the fields of an item. Return the id of its page, and the change of the page:
+        `BY_MODEL` if it differs only because the model is another.
+
+        Raises `DuplicateItem` if another page has the same main content and canonical address, and
+        the errors of our code, of the machine and of a user's item class.
         """
         page = hand.page
         state = self.holder.site(page.url)
@@ -117,27 +147,32 @@ class ContentPipeline(Component):
         if extraction is not None and not self._claim_content(hand, extraction):
             self.stats.inc_value(f"contentspider/pages/skipped/{DUPLICATE}")
             raise DuplicateItem("another page has its content", log_level="DEBUG")
-        try:
-            values = self._previous_fields(item, hand, state, extraction)
-            if values is None:
-                values = page_fields(
-                    page,
-                    state.key,
-                    extraction,
-                    state.version,
-                    self._optional_fields,
-                    self.field_map.fields(item),
-                )
-            values |= {"change": "", "change_ratio": 0.0, "first_seen": "", "changed_at": ""}
-            values["also_at"] = []
-            by_model = self._complete(values, item, hand, state)
-            self.field_map.fill(item, values)
-        except Exception as error:  # noqa: BLE001 - a page, or a class, that breaks us must not be lost
-            self._report_failure(page, error, "it passes without content")
-            return None, ""
+        values = self._previous_fields(item, hand, state, extraction)
+        if values is None:
+            values = page_fields(
+                page,
+                state.key,
+                extraction,
+                state.version,
+                self._optional_fields,
+                self.field_map.fields(item),
+                partial(self._note_field, hand),
+            )
+        values |= {"change": "", "change_ratio": 0.0, "first_seen": "", "changed_at": ""}
+        values["also_at"] = []
+        by_model = self._complete(values, item, hand, state)
+        self.field_map.fill(item, values)
         self._count(page, state.model, extraction, str(values["page_type"]))
         self._offer_to_sample(page, state)
         return str(values["id"]), BY_MODEL if by_model else str(values["change"])
+
+    def _note_field(self, hand: ItemBinding, name: str, page: Page, error: Exception) -> None:
+        """Note that a field of a page cannot be made. The next crawl reads the page in full."""
+        keeper = self.holder.keeper
+        keeper.failures.note_field(name, page, error)
+        if hand.address_row is not None and not keeper.is_broken:
+            with keeper.guarded:
+                keeper.ledger.visits.forget_validators(hand.address_row)
 
     def _previous_fields(
         self, item: Any, hand: ItemBinding, state: SiteState, extraction: Extraction | None
@@ -210,14 +245,10 @@ class ContentPipeline(Component):
         return keeper.revisits.known_copies.addresses(page_id, copies)
 
     def _extract(self, page: Page, state: SiteState) -> Extraction | None:
-        """Return the content that the model extracts; None if the whole text must pass."""
+        """Return the content that the model extracts; None without a model, and for documents."""
         if state.model is None or page.is_document:
             return None
-        try:
-            return state.model.extract(page, self.options.learning.keep_teasers)
-        except Exception as error:  # noqa: BLE001 - a page that breaks us must not be lost
-            self._report_failure(page, error, "it passes unfiltered")
-            return None
+        return state.model.extract(page, self.options.learning.keep_teasers)
 
     def _count(
         self, page: Page, model: SiteModel | None, extraction: Extraction | None, page_type: str
@@ -278,15 +309,8 @@ class ContentPipeline(Component):
             is_first |= bool(self.holder.models.fields_file.example_url(page.url))
             keeper.ledger.pages.offer(state.key, page, is_first)
 
-    def _report_failure(self, page: Page, error: Exception, outcome: str) -> None:
-        """Count an error on a page, and warn of the first error of its type."""
-        kind = type(error).__name__
-        self.stats.inc_value(f"contentspider/pages/failed/{kind}")
-        message = "%s: its item could not be filled (%r); %s. Please report this page"
-        self._warn_once(f"failed {kind}", message, page.url, error, outcome)
-
-    def _warn_once(self, key: str, message: str, *values: object) -> None:
+    def _warn_once(self, key: str, message: str) -> None:
         """Log a warning, unless one with the same *key* was logged before."""
         if key not in self._warned:
             self._warned.add(key)
-            logger.warning(message, *values)
+            logger.warning(message)

@@ -16,6 +16,7 @@ from scrapy.utils.serialize import ScrapyJSONEncoder
 
 from contentspider.crawl.base.engine import in_progress
 from contentspider.crawl.base.items import item_values
+from contentspider.crawl.base.machine import machine_error
 from contentspider.crawl.base.meta import ROW_META_KEY
 from contentspider.crawl.base.outcomes import (
     DUPLICATE,
@@ -252,7 +253,9 @@ class Addresses:
 
     def spider_failed(self, failure: Failure, response: Response | Failure | None) -> None:
         """Record that a callback of the spider, or a spider middleware, raised an error."""
-        self.note_our_failure(row_of(response), f"the spider: {failure.value!r}")
+        row, cause = row_of(response), machine_error(failure.value, getattr(response, "url", ""))
+        if cause is None or not self._state.stop_for(cause, row):
+            self.note_our_failure(row, f"the spider: {failure.value!r}")
 
     def note_our_failure(self, row: int | None, reason: str) -> None:
         """Record that a component of this crawl failed on the page of an address."""
@@ -271,6 +274,10 @@ class UnchangedItem(DropItem):
 
 class DuplicateItem(DropItem):
     """The item is dropped: another page has the same main content and canonical address."""
+
+
+class UnfilledItem(DropItem):
+    """The item is dropped: it cannot be made, and its page stays unread (`set_aside`)."""
 
 
 class ItemRecorder:
@@ -327,7 +334,8 @@ class ItemRecorder:
     def dropped(self, item: Any, exception: DropItem) -> None:
         """Record that a pipeline dropped an item."""
         # If an earlier pipeline has dropped the item, its page is not known here.
-        if hand := _hand_of(item):
+        # The page of an item that cannot be made stays unread, and the item held if it was held.
+        if (hand := _hand_of(item)) and not isinstance(exception, UnfilledItem):
             reason = f"dropped: {exception}"
             if isinstance(exception, UnchangedItem):
                 reason = UNCHANGED
@@ -339,6 +347,9 @@ class ItemRecorder:
         """Record that a pipeline raised an error for an item. The next run tries again."""
         self._state.stats.inc_value("contentspider/items/lost")
         hand = _hand_of(item)
+        if hand and hand.page_id and not self._state.is_broken:
+            with self._state.guarded:  # the history keeps the page and its item as they were
+                self._state.ledger.visits.forget(hand.page_id)
         reason = f"an item failed in a pipeline: {failure.value!r}"[:200]
         row = hand.address_row if hand else row_of(response)
         self._addresses.note_our_failure(row, reason)

@@ -34,7 +34,7 @@ from contentspider.state.files.output import JsonLinesWriter, check_output
 from contentspider.state.history.history import History
 from contentspider.state.ledger.database import LedgerBusyError, LedgerFullError
 from contentspider.state.ledger.ledger import Ledger
-from contentspider.state.outcome import FINISHED, OUTAGE, SHUTDOWN, Ending
+from contentspider.state.outcome import FINISHED, OUTAGE, SHUTDOWN, UNLEARNED_FACT, Ending
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -194,7 +194,7 @@ class LedgerKeeper(CrawlState):
         if self.is_durable and self.options.history and self.ledger.path:
             history = history_of(self.ledger.path)
             self.sharing.pull_history(history)
-            self.revisits = Revisits(self.ledger, history, self.options)
+            self.revisits = Revisits(self.ledger, history, self.options, self.failures)
         if self.options.output_file and not self.is_inspection:
             output = Path(self.options.output_file)
             path, *mark = self.ledger.runs.fact("output") or [""]
@@ -277,6 +277,9 @@ class LedgerKeeper(CrawlState):
             if not self.is_broken and self._loop:
                 await self._end(reason)
         except (ContentSpiderError, OSError) as error:
+            self.fail(error)
+        except Exception as error:
+            logger.exception("the crawl cannot be ended. Please report this")
             self.fail(error)
         finally:
             self._close_files()
@@ -382,6 +385,7 @@ class LedgerKeeper(CrawlState):
             held=sum(items.held_counts().values()),
             unchanged=items.count(UNCHANGED),
             never_read=self._never_read(),
+            unlearned=len(self.ledger.runs.fact(UNLEARNED_FACT) or []),
         )
 
     def _never_read(self) -> int:
@@ -427,6 +431,11 @@ class LedgerKeeper(CrawlState):
             self.ledger.commit()
         except (LedgerFullError, OSError) as error:
             self.fail(error)
+
+    def set_aside(self, row: int | None, url: str, error: Exception) -> None:
+        """Record that a page cannot be read or filled because of an *error*. It stays unread."""
+        self.failures.note_page(url, error, "the page stays unread, and the next run tries again")
+        self.addresses.note_our_failure(row, f"its item cannot be made: {error!r}")
 
     def _is_known(self, url: str) -> bool:
         """Tell whether the history has the page of an address."""

@@ -17,15 +17,15 @@ from scrapy import signals
 from scrapy.exceptions import IgnoreRequest
 
 from contentspider.crawl.base.engine import Component
+from contentspider.crawl.base.machine import is_memory_error, machine_error, shortage
+from contentspider.crawl.base.meta import ROW_META_KEY
 from contentspider.crawl.base.process_memory import (
     MB,
-    memory_limit,
     release_memory,
     resident_memory,
     spare_memory,
 )
 from contentspider.crawl.queue.keeper import LedgerKeeper
-from contentspider.state.ledger.database import MemoryShortError
 from contentspider.state.outcome import OUT_OF_MEMORY, Outcome
 
 if TYPE_CHECKING:
@@ -45,24 +45,17 @@ END_SECS = 10.0
 # A page takes at most TIMES times its bytes. A large page takes at most PAGE_MOST, or TIMES_LARGE
 # times its bytes if that is more. Measured with tests/bombs.py.
 PAGE_MOST, TIMES, TIMES_LARGE = 300 * MB, 80, 20
-NO_THREAD = "can't start new thread"
 LAST_WORDS = (
     b"contentspider: the process ran out of memory and was ended; everything that was committed is"
     b" intact. Give it more memory, and run the same command with --resume to continue\n"
 )
 
 
-def shortage() -> MemoryShortError:
-    """Return the error that names the memory limit, and says what to do."""
-    limit = memory_limit()
-    limit_text = f" (its limit, ulimit -v, is {limit / MB:,.0f} MB)" if limit < math.inf else ""
-    return MemoryShortError(f"the process is out of memory{limit_text}: give it more")
-
-
 @contextmanager
 def room_for(response: Response, crawler: Crawler) -> Iterator[None]:
-    """Read a page within this context. If memory is too short for the page, a durable crawl ends
-    and the page raises `IgnoreRequest`; otherwise MemoryError is raised.
+    """Read a page within this context. If memory is too short for the page, or the machine fails
+    otherwise, a durable crawl ends and the page raises `IgnoreRequest`. A page that has ended a
+    run of the crawl before is set aside instead. In other crawls the error is raised.
     """
     size = len(response.body)
     page_memory = min(TIMES * size, max(PAGE_MOST, TIMES_LARGE * size))
@@ -70,12 +63,15 @@ def room_for(response: Response, crawler: Crawler) -> Iterator[None]:
         if spare_memory() < LEAST + page_memory:
             raise MemoryError
         yield
-    except MemoryError as error:
+    except Exception as error:
         keeper = crawler.get_extension(LedgerKeeper)
-        if keeper is None or not keeper.is_durable:
+        cause = machine_error(error, response.url)
+        if keeper is None or not keeper.is_durable or cause is None:
             raise
-        keeper.fail(shortage())
-        raise IgnoreRequest("too little memory to read the page") from error
+        row = response.meta.get(ROW_META_KEY) if response.request else None
+        if not keeper.stop_for(cause, row):
+            keeper.set_aside(row, response.url, cause)
+        raise IgnoreRequest("too little memory to read the page, or no room") from error
 
 
 class MemoryWatch(Component, logging.Handler):
@@ -122,7 +118,7 @@ class MemoryWatch(Component, logging.Handler):
         values = list(record.args) if isinstance(record.args, tuple) else []
         if record.exc_info:
             values.append(record.exc_info[1])
-        if not any(map(_is_memory_error, values)):
+        if not any(map(is_memory_error, values)):
             return
         self._begin_end()
         # The event loop runs other callbacks first, and they may take long.
@@ -161,10 +157,3 @@ class MemoryWatch(Component, logging.Handler):
             if time.monotonic() > self._end_at:
                 os.write(2, LAST_WORDS)
                 os._exit(Outcome.OUT_OF_MEMORY)
-
-
-def _is_memory_error(value: object) -> bool:
-    """Tell whether a logged value is an error that too little memory causes."""
-    if isinstance(value, MemoryError):
-        return True
-    return isinstance(value, RuntimeError) and str(value) == NO_THREAD

@@ -99,7 +99,8 @@ async def _find_counters(
     for record in visits.after(0) if finders else ():
         finder = finders.get(record.visit.site)
         if finder is not None:
-            _count_places(finder, record, refilter)
+            with refilter.keeping(record.visit.url):
+                _count_places(finder, record, refilter)
         await pause()
     return {site: finder.places() for site, finder in finders.items()}
 

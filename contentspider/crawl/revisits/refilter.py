@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from contentspider.crawl.base.options import CrawlOptions
     from contentspider.crawl.learning.models import SiteState
     from contentspider.recrawl.judge import Change
+    from contentspider.site.models.failures import Failures
     from contentspider.site.models.record import Extraction
     from contentspider.state.history.history import History
     from contentspider.state.history.page_records import PageRecord
@@ -31,18 +32,49 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
+class _Keeping:
+    """Notes an error of one page in the block, and suppresses it: the page must not cost the
+    history of all others. Errors of the machine stop the crawl.
+    """
+
+    def __init__(self, url: str, failures: Failures) -> None:
+        self._url, self._failures = url, failures
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
+        if isinstance(error, (ContentSpiderError, OSError, MemoryError)):
+            return False
+        if isinstance(error, Exception):
+            self._failures.note_page(self._url, error, "the history keeps the page as it was")
+        return isinstance(error, Exception)
+
+
 class Refilter:
-    """Filters pages of a crawl and of its *history* by the current models of their sites."""
+    """Filters pages of a crawl and of its *history* by the current models of their sites. A page
+    that breaks our code stays as it was, and is noted in *failures*.
+    """
 
     def __init__(
-        self, history: History, states: Mapping[str, SiteState], options: CrawlOptions
+        self,
+        history: History,
+        states: Mapping[str, SiteState],
+        options: CrawlOptions,
+        failures: Failures,
     ) -> None:
         self._history = history
+        self._failures = failures
         self._states = states
         self._options, self._optional_fields = options, options.optional_fields
 
+    def keeping(self, url: str) -> _Keeping:
+        """Return a context that notes an error of the page at *url*, and suppresses it."""
+        return _Keeping(url, self._failures)
+
     def fields(self, state: SiteState, page: Page) -> dict[str, Any]:
-        """Return the item fields of a page under the current model of its site."""
+        """Return the item fields of a page under the current model of its site, without the fields
+        that cannot be made.
+        """
         return self._fields(state, page, self._extract(state, page))
 
     def own_values(self, state: SiteState, page: Page) -> dict[str, Any]:
@@ -52,7 +84,16 @@ class Refilter:
     def _fields(
         self, state: SiteState, page: Page, extraction: Extraction | None
     ) -> dict[str, Any]:
-        return page_fields(page, state.key, extraction, state.version, self._optional_fields)
+        failed: list[str] = []
+
+        def note(name: str, page: Page, error: Exception) -> None:
+            failed.append(name)
+            self._failures.note_field(name, page, error)
+
+        fields = page_fields(
+            page, state.key, extraction, state.version, self._optional_fields, report=note
+        )
+        return {name: value for name, value in fields.items() if name not in failed}
 
     def _extract(self, state: SiteState, page: Page) -> Extraction | None:
         if state.model is None:
@@ -107,13 +148,16 @@ class Refilter:
         self, record: StoredVisit, item: dict[str, Any] | None, change: Change
     ) -> dict[str, Any] | None:
         """Return the *item* of a visited page with its *change* and the fields of the current
-        model; None if the page or the model is missing.
+        model; None if the page or the model is missing, or the page breaks our code.
         """
         state, page = self._states.get(record.visit.site), self.page(record)
         if state is None or page is None or item is None:
             return None
-        fields = self.fields(state, page) | {"change": change.change, "change_ratio": change.ratio}
-        return refilled(item, fields)
+        with self.keeping(record.visit.url):
+            fields = self.fields(state, page)
+            fields |= {"change": change.change, "change_ratio": change.ratio}
+            return refilled(item, fields)
+        return None
 
     def filter_unvisited(
         self, takeover: HistoryWriter, is_visited: Callable[[str], bool]
@@ -128,7 +172,10 @@ class Refilter:
                 if known_page.model == UNFILTERED or is_visited(known_page.id):
                     continue
                 if takeover.is_live(known_page.id):
-                    yield self._filter_known(takeover, state, known_page)
+                    is_changed = False
+                    with self.keeping(known_page.url):
+                        is_changed = self._filter_known(takeover, state, known_page)
+                    yield is_changed
 
     def _filter_known(
         self, takeover: HistoryWriter, state: SiteState, known_page: PageRecord

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from contentspider.crawl.revisits.gone import Exclusion, Move, Pause
     from contentspider.page.input.page import Page
     from contentspider.recrawl.judge import Change
+    from contentspider.site.models.failures import Failures
     from contentspider.state.history.page_records import PageRecord
     from contentspider.state.history.writer import HistoryWriter
     from contentspider.state.ledger.ledger import Ledger
@@ -80,7 +81,9 @@ class Revisits:
     history.
     """
 
-    def __init__(self, ledger: Ledger, path: Path, options: CrawlOptions) -> None:
+    def __init__(
+        self, ledger: Ledger, path: Path, options: CrawlOptions, failures: Failures
+    ) -> None:
         self._facts, self._visits = ledger.runs, ledger.visits
         self._ledger = ledger
         self._options = options
@@ -95,7 +98,7 @@ class Revisits:
         self._states: dict[str, SiteState] = {}
         # Returns the state of a site. A resumed crawl loads the models of other sites, too.
         self.state_of: Callable[[str], SiteState | None] = self._states.get
-        self._refilter = Refilter(self._history, self._states, options)
+        self._refilter = Refilter(self._history, self._states, options, failures)
         self._comparison = PageComparison(
             self._history, self._refilter, bool(options.fields_file.fields)
         )
@@ -441,8 +444,10 @@ class Revisits:
         state, page = self.state_of(visit.site), self._refilter.page(record)
         if state is None or page is None:
             return visit
-        fields = self._refilter.fields(state, page)
-        facts = self._comparison.facts(known_page, fields, page, visit.text_hash, state)
+        facts = visit.facts
+        with self._refilter.keeping(visit.url):
+            fields = self._refilter.fields(state, page)
+            facts = self._comparison.facts(known_page, fields, page, visit.text_hash, state)
         return replace(visit, facts=replace(facts, is_moved=True))
 
     def _keep(self, takeover: HistoryWriter, stale: set[str]) -> None:
@@ -464,7 +469,9 @@ class Revisits:
                 outdated.append(number)
             await pause()
         for number in outdated:
-            self._refilter_visit(next(self._visits.after(number - 1)))
+            record = next(self._visits.after(number - 1))
+            with self._refilter.keeping(record.visit.url):
+                self._refilter_visit(record)
             await pause()
 
     async def _complete_copies(self, pause: Pause) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from itertools import compress
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
 
     from contentspider.page.input.page import Page
     from contentspider.site.arrays import Bools
+
+logger = logging.getLogger(__name__)
 
 # Fewer pages may be exceptions.
 MIN_PAGES = 3
@@ -34,6 +37,15 @@ def is_english_wrong(pages: Sequence[Page], kept: Iterable[Bools]) -> bool:
     strange = [sample for sample in samples if not looks_english(sample)]
     if len(strange) < MIN_PAGES or 2 * len(strange) <= len(samples):
         return False
-    languages = [detect_language(sample) for sample in strange]
+    try:
+        languages = [detect_language(sample) for sample in strange]
+    except MemoryError:
+        raise
+    except Exception as error:  # noqa: BLE001 - a library may raise anything, and costs no model
+        logger.warning(
+            "the language of pages that state English cannot be checked (%r): it counts as right",
+            error,
+        )
+        return False
     foreign = sum(language not in ("", "en") for language in languages)
     return 2 * foreign > len(samples)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
 from dataclasses import dataclass, fields
-from functools import lru_cache
+from functools import lru_cache, partial
 from hashlib import sha256
 from itertools import compress
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -45,7 +46,7 @@ from contentspider.site.images import page_images
 from contentspider.site.listing_records import listing_records
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from contentspider.ground.pickles import Pickled
     from contentspider.page.input.own_values import OwnValue
@@ -54,6 +55,10 @@ if TYPE_CHECKING:
     from contentspider.site.arrays import Bools, Floats
     from contentspider.site.fields.site_fields import SiteFields
     from contentspider.site.own.texts import OwnText
+
+    ReportFailure = Callable[[str, Page, Exception], None]
+
+logger = logging.getLogger(__name__)
 
 UNFILTERED = "unfiltered"
 DOCUMENT = "document"  # the type of pages that are files
@@ -312,6 +317,34 @@ def content_hash(content: str) -> str:
     return _digest(" ".join(content.split()).encode("utf-8", "surrogatepass"))
 
 
+def log_failure(name: str, page: Page, error: Exception) -> None:
+    """Log that a field of an item is empty, because an *error* came up while it was made."""
+    logger.warning(
+        "%s: the field %s is empty, because it cannot be made (%r)", page.url, name, error
+    )
+
+
+class _FieldMaker:
+    """Makes the fields of a page that may be empty. A field whose code fails is empty, and costs
+    no other field; *report* is called with its name, the page and the error.
+    """
+
+    def __init__(self, page: Page, report: ReportFailure) -> None:
+        self._page, self._report = page, report
+
+    def make(self, name: str, make: Callable[[], Any], empty: object) -> Any:
+        """Return the value of a field, or *empty* if it cannot be made. A library may find no room
+        for its files, but without memory no other field can be made either.
+        """
+        try:
+            return make()
+        except MemoryError:
+            raise
+        except Exception as error:  # noqa: BLE001 - libraries of many fields, each with its errors
+            self._report(name, self._page, error)
+            return empty
+
+
 def page_fields(
     page: Page,
     site: str,
@@ -319,25 +352,33 @@ def page_fields(
     model_version: str,
     optional_fields: OptionalFields = NO_OPTIONAL_FIELDS,
     wanted: Collection[str] | None = None,
+    report: ReportFailure = log_failure,
 ) -> dict[str, object]:
     """Return the fields of a `ContentItem` for a page, with its *optional_fields*.
 
     Without an *extraction* the content is the whole text of the page, and the model version is
     `UNFILTERED`. Fields that take long to compute are left out unless their names are in *wanted*
     (None: all fields). Some of these fields are computed together.
+
+    Raises the errors of the content. Any other field that cannot be made is empty: *report* is
+    called with its name, the page and the error.
     """
     fields = _basic_fields(page, site, extraction, model_version)
     blocks = extraction.blocks if extraction else page.content.blocks
     requested = frozenset(FIELDS if wanted is None else wanted)
+    maker = _FieldMaker(page, report)
     if not METADATA_FIELDS.isdisjoint(requested) or "passages" in requested:
         site_fields = extraction.site_fields if extraction else None
-        fields |= _metadata_fields(page, blocks, fields, site_fields, requested)
+        fields |= _metadata_fields(page, blocks, fields, site_fields, requested, maker)
     fields |= _markup_fields(page, blocks, requested)
     if not DESCRIPTION_FIELDS.isdisjoint(requested):
-        fields |= _description_fields(page, blocks)
+        fields |= _description_fields(page, blocks, maker)
     if "passages" in requested:
-        fields["passages"] = _passages(page, blocks, fields, optional_fields.passages)
-    fields |= _extraction_fields(page, blocks, extraction, optional_fields, requested)
+        size = optional_fields.passages
+        fields["passages"] = maker.make(
+            "passages", lambda: _passages(page, blocks, fields, size), []
+        )
+    fields |= _extraction_fields(page, blocks, extraction, optional_fields, requested, maker)
     return {name: fields[name] for name in FIELDS if name in fields}
 
 
@@ -364,19 +405,25 @@ def _extraction_fields(
     extraction: Extraction | None,
     optional_fields: OptionalFields,
     requested: Collection[str],
+    maker: _FieldMaker,
 ) -> dict[str, object]:
     """Return the *requested* fields that come from an extraction. Without one, images, summary and
     records are empty.
     """
     fields: dict[str, object] = {}
     if "language" in requested:
-        fields["language"] = extraction.language if extraction else page_language(page, blocks)
+        fields["language"] = maker.make(
+            "language",
+            lambda: extraction.language if extraction else page_language(page, blocks),
+            "",
+        )
     if "fields" in requested:
-        fields["fields"] = own_values(page, extraction)
+        fields["fields"] = maker.make("fields", lambda: own_values(page, extraction), {})
     for name, empty in OPTIONAL_FIELDS.items():
         if name in requested:
             is_filled = extraction and getattr(optional_fields, name)
-            fields[name] = getattr(extraction, name) if is_filled else empty()
+            value = partial(getattr, extraction, name) if is_filled else empty
+            fields[name] = maker.make(name, value, empty())
     return fields
 
 
@@ -408,26 +455,29 @@ def _metadata_fields(
     fields: Mapping[str, object],
     site_fields: SiteFields | None,
     requested: Collection[str],
+    maker: _FieldMaker,
 ) -> dict[str, object]:
     """Return the metadata that a page states, or else shows: title, dates, authors, and those of
     the others that are *requested*. *site_fields* reads these in learned places.
     """
     is_listing = fields["page_type"] == "listing"
-    title = item_title(page, site_fields, is_listing)
-    published, modified = page_dates(page, title, site_fields, is_listing)
+    title = maker.make("title", lambda: item_title(page, site_fields, is_listing), "")
+    shown = (page, title, site_fields, is_listing)
+    published, modified = maker.make("published_at", lambda: page_dates(*shown), ("", ""))
     metadata: dict[str, object] = {
         "title": title,
         "published_at": published,
         "modified_at": modified if modified >= published[:10] else "",
-        "author": list(page_author(page, title, site_fields, is_listing)),
+        "author": maker.make("author", lambda: list(page_author(*shown)), []),
     }
-    for name, read in (("section", page_section), ("keywords", page_keywords)):
-        if name in requested:
-            metadata[name] = list(read(page, title, site_fields, is_listing))
+    if "section" in requested:
+        metadata["section"] = maker.make("section", lambda: list(page_section(*shown)), [])
+    if "keywords" in requested:
+        metadata["keywords"] = maker.make("keywords", lambda: list(page_keywords(*shown)), [])
     if "image" in requested:
-        image = absolute_url(page, page.metadata.image)
+        image = maker.make("image", lambda: absolute_url(page, page.metadata.image), "")
         if not image and fields["model_version"] != UNFILTERED:
-            image = _first_picture(page, blocks)
+            image = maker.make("image", lambda: _first_picture(page, blocks), "")
         metadata["image"] = image
     return metadata
 
@@ -441,12 +491,15 @@ def _markup_fields(
     return {name: write(content) for name, write in writers.items()}
 
 
-def _description_fields(page: Page, blocks: Sequence[Block]) -> dict[str, object]:
+def _description_fields(
+    page: Page, blocks: Sequence[Block], maker: _FieldMaker
+) -> dict[str, object]:
     """Return the description, the headings and the canonical address."""
+    description = "".join(page.hints.descriptions[:1])
     return {
-        "description": tidy("".join(page.hints.descriptions[:1]), MAX_HINT_CHARS),
-        "headings": page_headings(blocks),
-        "canonical": _canonical(page),
+        "description": maker.make("description", lambda: tidy(description, MAX_HINT_CHARS), ""),
+        "headings": maker.make("headings", lambda: page_headings(blocks), []),
+        "canonical": maker.make("canonical", lambda: _canonical(page), ""),
     }
 
 

@@ -24,7 +24,7 @@ from contentspider.state.ledger.database import (
     remove,
 )
 from contentspider.state.ledger.ledger import Ledger, Run
-from contentspider.state.outcome import FINISHED, INCOMPLETE
+from contentspider.state.outcome import FINISHED, INCOMPLETE, UNLEARNED_FACT
 
 if TYPE_CHECKING:
     from contentspider.state.ledger.frontier import Frontier
@@ -198,6 +198,8 @@ def crawl_status(path: Path) -> str:
         lines += ["", f"items: {ledger.items.count()} out, {sum(held_counts.values())} held"]
         for site, count in held_counts.items():
             lines.append(f"  {count} of {site} held until it has been learned")
+        if unlearned := ledger.runs.fact(UNLEARNED_FACT):
+            lines.append(f"not learned again, with outdated models: {', '.join(unlearned)}")
         lines += ["addresses:", *_address_lines(ledger.frontier)]
     if runs and not is_running and runs[-1].reason != FINISHED:
         lines += ["", "It is not finished: run the same command with --resume to continue."]

@@ -105,6 +105,16 @@ class Visits:
             (visit.id, row, _dump(visit), packed, page),
         )
 
+    def forget(self, page_id: str) -> None:
+        """Delete the visit of a page, which then counts as unread."""
+        self._do("DELETE FROM visits WHERE id = ?", (page_id,))
+
+    def forget_validators(self, address_row: int) -> None:
+        """Delete the validators of an address, so that the next crawl gets its page in full."""
+        self._do(
+            "UPDATE answers SET etag = '', last_modified = '' WHERE address = ?", (address_row,)
+        )
+
     def replace(self, number: int, visit: Visit, content: str | None) -> None:
         """Store a visit and its content in the place of the visit with a number."""
         packed = pack_text(content) if content is not None else None

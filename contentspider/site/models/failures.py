@@ -1,0 +1,57 @@
+"""Counts and logs the fields and the pages that cannot be made because of an error."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from contentspider.page.input.page import Page
+
+logger = logging.getLogger(__name__)
+
+MAX_NAMED = 20  # pages whose addresses are kept
+
+
+class Failures:
+    """Counts the failures of pages and of their fields, and logs them: each page, and the first
+    failure of a field with each type of error.
+
+    *count* is called with the name of a count to add 1 to: ``fields/failed/NAME/ERROR``,
+    ``pages/failed/ERROR``, ``items/unfilled`` and (for the first pages) ``items/unfilled/ADDRESS``.
+    """
+
+    def __init__(self, count: Callable[[str], object] = lambda name: None) -> None:
+        self._count = count
+        self.fields: Counter[str] = Counter()
+        self.pages: Counter[str] = Counter()
+
+    def note_field(self, name: str, page: Page, error: Exception) -> None:
+        """Note that a field of a page's item stays empty because of an error."""
+        kind = f"{name}/{type(error).__name__}"
+        self.fields[kind] += 1
+        self._count(f"fields/failed/{kind}")
+        if self.fields[kind] == 1:
+            logger.warning(
+                "%s: the field %s cannot be made (%r), and is empty in its item, as it may be in"
+                " others. The next crawl that reads the page makes it again",
+                page.url,
+                name,
+                error,
+            )
+
+    def note_page(self, url: str, error: Exception, outcome: str) -> None:
+        """Note that a page gave no item because of an error. *outcome* tells what becomes of it."""
+        kind = type(error).__name__
+        is_new = url not in self.pages
+        if is_new and len(self.pages) < MAX_NAMED:
+            self._count(f"items/unfilled/{url}")
+        self.pages[url] += 1
+        self._count(f"pages/failed/{kind}")
+        self._count("items/unfilled")
+        message = "%s: its item cannot be made (%r): %s. Please report this page"
+        logger.error(message, url, error, outcome)
+        logger.debug("%s: where the error came up", url, exc_info=error)
