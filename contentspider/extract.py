@@ -7,6 +7,7 @@ from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from contentspider.ground.encodings import PackedError
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.extras import require
 from contentspider.ground.fetch import Fetched
@@ -18,7 +19,7 @@ from contentspider.page.input.documents import (
     read_document,
     seconds_for,
 )
-from contentspider.page.input.files import html_files, read_pages
+from contentspider.page.input.files import html_files, read_pages, unpacked
 from contentspider.page.input.overrides import Overrides
 from contentspider.page.input.page import Page
 from contentspider.page.tree.blocks import new_walker
@@ -94,8 +95,9 @@ class _SitePages:
         attributes: bool,
         overrides: Overrides | None,
         options: LearningOptions,
+        left_out: set[Path],
     ) -> None:
-        reading = (attributes, overrides, options.obey_directives, options.own_fields)
+        reading = (attributes, overrides, options.obey_directives, options.own_fields, left_out)
         self._read = partial(read_pages, root, files, *reading)
         self._in_memory = list(self._read()) if len(files) <= MAX_KEPT else None
 
@@ -170,12 +172,15 @@ def _site_items(
     options: LearningOptions,
     models: Path | None,
     optional_fields: OptionalFields,
+    unread: set[Path],
 ) -> Iterator[dict[str, object]]:
-    """Yield the items of a site's *files*; ``url`` is the file's path below *root*."""
+    """Yield the items of a site's *files*; ``url`` is the file's path below *root*. Add the files
+    that cannot be read to *unread*.
+    """
     site = root.resolve().name or "site"
     model, overrides = _stored_model(models, site) if models else (None, None)
     attributes = needs_attributes(model.features) if model else options.needs_attributes
-    pages = _SitePages(root, files, attributes, overrides, options)
+    pages = _SitePages(root, files, attributes, overrides, options, unread)
     is_alone = not model and len(files) == 1 and options.labels == VOTES
     if not any(_has_text(page, is_alone) for page in pages):
         return
@@ -229,12 +234,16 @@ def page_item(
     name = fetched.url or "standard input"
     if document_kind(fetched.body, fetched.content_type, fetched.url):
         return _document_item(fetched, site, name, optional_fields)
-    if is_binary(fetched.body):
+    try:
+        body = unpacked(fetched.body)
+    except PackedError as error:
+        raise ContentSpiderError(f"{name}: {error}") from error
+    if is_binary(body):
         raise ContentSpiderError(f"{name} is not HTML")
     model, overrides = _stored_model(models, site) if models else (None, None)
     attributes = needs_attributes(model.features) if model else options.needs_attributes
     page = Page.from_html(
-        fetched.body,
+        body,
         fetched.url,
         fetched.content_type,
         attributes,
@@ -263,6 +272,7 @@ def extract_paths(
     options: LearningOptions | None = None,
     models: Path | None = None,
     optional_fields: OptionalFields = NO_OPTIONAL_FIELDS,
+    unread: set[Path] | None = None,
 ) -> Iterator[dict[str, object]]:
     """Yield the fields of `ContentItem` for each page of the sites in *paths*.
 
@@ -272,8 +282,11 @@ def extract_paths(
 
     The model of a site is learned from its files; a single file is judged alone. With *models*, the
     model is read from that folder instead. If there are several sites, ``url`` begins with the
-    folder as given in *paths*.
+    folder as given in *paths*. Files that cannot be read are left out with a warning, and added to
+    *unread*: packed pages that are damaged or too large, and documents without text.
     """
+    unread = set() if unread is None else unread
+    options = options or LearningOptions()
     singles: dict[Path, list[Path]] = {}
     for path in paths:
         if path.is_dir():
@@ -284,6 +297,7 @@ def extract_paths(
                 yield _document_item(fetched, site, str(path), optional_fields)
             except ContentSpiderError as error:
                 logger.warning("%s; this file is left out", error)
+                unread.add(path)
         else:
             singles.setdefault(path.parent, []).append(path)
     folders = [(path, list(html_files(path))) for path in paths if path.is_dir()]
@@ -291,7 +305,7 @@ def extract_paths(
         _warn_of_documents(folder)
     sites = [*folders, *singles.items()]
     for root, files in sites:
-        for item in _site_items(root, files, options or LearningOptions(), models, optional_fields):
+        for item in _site_items(root, files, options, models, optional_fields, unread):
             if len(sites) > 1:
                 item["url"] = (root / str(item["url"])).as_posix()
                 item["id"] = page_id(str(item["url"]))

@@ -1,4 +1,5 @@
-"""The three steps of a job: sample a shard, learn a bucket of sites, extract the rest of a shard.
+"""The steps of a job: sample a shard, learn a bucket of sites, extract the rest of a shard. If WARC
+files have revisits, a step between the first two finds their pages, and samples them, too.
 
 The steps do not depend on an engine. A task is a dict of JSON values, which any process can run
 that has access to sources, models and target. A task that runs twice writes the same objects. A
@@ -12,7 +13,7 @@ Each page is extracted once: a sampled page when its site is learned, all others
 from __future__ import annotations
 
 import zlib
-from collections import defaultdict
+from collections import Counter, defaultdict
 from functools import lru_cache
 from os import SEEK_END
 from pathlib import Path
@@ -21,6 +22,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from contentspider.archive.items import Items
+from contentspider.archive.revisits import find_pages, write_revisits
 from contentspider.archive.samples import (
     Sample,
     SampledPage,
@@ -33,8 +35,9 @@ from contentspider.archive.samples import (
     write_page,
 )
 from contentspider.archive.sources import ShardError, read_shard
+from contentspider.archive.stored import NOT_HTML, REVISIT
 from contentspider.archive.target import WORK, Target, shard_id
-from contentspider.archive.tasks import EXTRACT, LEARN, NO_PAGE, SAMPLE
+from contentspider.archive.tasks import EXTRACT, FIND, LEARN, NO_PAGE, SAMPLE
 from contentspider.ground.sites import SiteKeys
 from contentspider.page.input.body import is_binary
 from contentspider.page.input.page import Page
@@ -49,7 +52,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from contentspider.archive.samples import SampleRow
-    from contentspider.archive.sources import StoredPage
+    from contentspider.archive.stored import StoredPage
     from contentspider.archive.tasks import Task
     from contentspider.page.tree._walk import Walker
     from contentspider.site.models.model import SiteModel
@@ -59,6 +62,7 @@ MIN_PAGES = 2  # a site with fewer pages is not learned: the prior judges its pa
 MODELS_KEPT = 64  # models in the cache of a process
 MAX_KEPT_BYTES = 100_000_000  # HTML of a site's parsed pages in memory
 MAX_SITE_BYTES = 200  # a site's name is also a file name, which has a limited length
+NO_HTML = "the body is not HTML"
 MAX_NAMED = 100  # addresses of unreadable records in a result; the others are only counted
 
 
@@ -74,9 +78,8 @@ def run(task: Task, report: Callable[[int], object] = lambda number: None) -> di
     result = target.read_note(name)
     if result is not None:
         return result
-    step = {SAMPLE: sample_shard, LEARN: learn_bucket, EXTRACT: extract_shard}[task["kind"]]
-    result = step(task, target, report)
-    if not result.get("damage"):  # a damaged shard may have been repaired by the next run
+    result = STEPS[task["kind"]](task, target, report)
+    if result.pop("is_final"):
         target.write_note(name, result)
     return result
 
@@ -85,17 +88,26 @@ class ShardPages:
     """The readable pages of a task's shard with their numbers.
 
     After the iteration, *left_out* has the addresses of pages that killed the process before or
-    whose host is too long. *unread* is the number of unreadable records, and *unread_names* has the
-    addresses and reasons of the first 100. *damage* is the error that ended the shard early; "" if
-    it was read to its end.
+    whose host is too long. *unread* has the numbers of unreadable records by kind, and
+    *unread_names* the addresses and reasons of the first 100. *revisits* has the pages that are
+    stored elsewhere. *damage* is the error that ended the shard early; "" if it was read to its
+    end.
     """
 
     def __init__(self, task: Task, report: Callable[[int], object]) -> None:
         self._task, self._report = task, report
         self.left_out: list[str] = []
-        self.unread = 0
+        self.unread: Counter[str] = Counter()
         self.unread_names: list[str] = []
+        self.revisits: list[StoredPage] = []
         self.damage = ""
+
+    @property
+    def is_final(self) -> bool:
+        """Whether a later run reads the same: the shard may have been repaired by then, or the page
+        of a revisit may be in a new shard.
+        """
+        return not self.damage and not self.unread[REVISIT]
 
     def __iter__(self) -> Iterator[tuple[int, StoredPage]]:
         """Yield each page with its number; raises `ShardError` if the first one is unreadable."""
@@ -106,11 +118,14 @@ class ShardPages:
                 if number in skipped or len(host) > MAX_SITE_BYTES:
                     self.left_out.append(stored.url)
                     continue
-                problem = stored.problem
+                if stored.problem:
+                    self._note_unread(stored)
+                    continue
+                if stored.kind == REVISIT:
+                    self.revisits.append(stored)
+                    continue
                 if isinstance(stored.html, bytes) and is_binary(stored.html):
-                    problem = "the body is not HTML"
-                if problem:
-                    self._note_unread(stored, problem)
+                    self._note_unread(stored._replace(problem=NO_HTML, kind=NOT_HTML))
                     continue
                 self._report(number)
                 yield number, stored
@@ -120,12 +135,12 @@ class ShardPages:
             self.damage = f"{error}, after page {number + 1}"
         self._report(NO_PAGE)  # no single page causes an error from here on
 
-    def _note_unread(self, stored: StoredPage, problem: str) -> None:
-        """Count a record that cannot be read, and list its address and *problem*."""
-        self.unread += 1
+    def _note_unread(self, stored: StoredPage) -> None:
+        """Count a record that cannot be read, and list its address and its problem."""
+        self.unread[stored.kind] += 1
         if len(self.unread_names) < MAX_NAMED:
             name = stored.url or basename(self._task["shard"])
-            self.unread_names.append(f"{name}: {problem}")
+            self.unread_names.append(f"{name}: {stored.problem}")
 
 
 def _parse(stored: StoredPage, walker: Walker) -> Page:
@@ -235,11 +250,14 @@ def sample_shard(task: Task, target: Target, report: Callable[[int], object]) ->
             target.put(Path(folder) / "bucket", f"{_bucket_folder(task, bucket)}/{shard}")
     numbers = sorted(page.number for _, sampled in samples.chosen() for page in sampled)
     is_all = len(numbers) == pages and not shard_pages.left_out
-    note = {"held": numbers, "is_all": is_all, "damage": shard_pages.damage}
-    target.write_note(_sampled_note(shard), note)
+    end = {"damage": shard_pages.damage, "is_final": shard_pages.is_final}
+    target.write_note(_sampled_note(shard), {"held": numbers, "is_all": is_all, **end})
+    revisits = shard_pages.revisits
+    folders = [write_revisits(target, task["shard"], revisits)] if revisits else []
     return {
+        **end,
         "pages": pages,
-        "damage": shard_pages.damage,
+        "revisits": folders,
         "unread": shard_pages.unread,
         "unread_names": shard_pages.unread_names,
     }
@@ -255,10 +273,19 @@ def _sampled_note(shard: str) -> str:
     return f"{WORK}/held/{shard}.json"
 
 
-def _damage(shard: str, target: Target) -> str:
-    """Return the error that ended a shard's sampling early; "" if it was sampled completely."""
-    note = target.read_note(_sampled_note(shard)) or {"damage": f"{shard} was not sampled"}
-    return str(note["damage"])
+def _is_final(shard: str, target: Target) -> bool:
+    """Tell whether a later run would sample the same pages of a shard."""
+    note = target.read_note(_sampled_note(shard))
+    return note is not None and bool(note["is_final"])
+
+
+def find_revisited(task: Task, target: Target, report: Callable[[int], object]) -> dict[str, Any]:
+    """Write the pages of a shard that revisits of all shards stand for. What cannot be read was
+    reported when the shard was sampled.
+    """
+    shard_pages = ShardPages(task, report)
+    find_pages(target, task["shard"], (stored for _, stored in shard_pages))
+    return {"is_final": shard_pages.is_final}
 
 
 def learn_bucket(task: Task, target: Target, report: Callable[[int], object]) -> dict[str, Any]:
@@ -295,15 +322,13 @@ def learn_bucket(task: Task, target: Target, report: Callable[[int], object]) ->
         report(NO_PAGE)
         _send(store)
         items.put(target, task["format"])
-    damage = {shard: _damage(shard, target) for shard in map(basename, names)}
-    complete_shards = [shard for shard, error in damage.items() if not error]
-    target.write_note(note_name, {"shards": complete_shards})
-    first_damage = next(filter(None, damage.values()), "")
+    final_shards = [shard for shard in map(basename, names) if _is_final(shard, target)]
+    target.write_note(note_name, {"shards": final_shards})
     return {
         "learned": learned,
         "items": items.count,
         "left_out": left_out,
-        "damage": first_damage,
+        "is_final": len(final_shards) == len(names),
     }
 
 
@@ -345,7 +370,7 @@ def extract_shard(task: Task, target: Target, report: Callable[[int], object]) -
     if note is None:
         raise ShardError(f"{task['shard']} was not sampled")
     if note["is_all"]:
-        return {"damage": note["damage"]}
+        return {"damage": note["damage"], "is_final": note["is_final"]}
     sites, load_model = SiteKeys(), _model_loader(task["models"], task["state"])
     walker, sampled_numbers = new_walker(), set(note["held"])
     shard_pages = ShardPages(task, report)
@@ -361,7 +386,11 @@ def extract_shard(task: Task, target: Target, report: Callable[[int], object]) -
         "items": items.count,
         "left_out": shard_pages.left_out,
         "damage": shard_pages.damage,
+        "is_final": shard_pages.is_final,
     }
+
+
+STEPS = {SAMPLE: sample_shard, FIND: find_revisited, LEARN: learn_bucket, EXTRACT: extract_shard}
 
 
 @lru_cache(maxsize=4)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from contentspider.archive.target import shard_id
 from contentspider.state.crawls.folder import state_folder
 from contentspider.state.stores.remote import is_url
 
-SAMPLE, LEARN, EXTRACT = STEPS = ("sample", "learn", "extract")
+SAMPLE, FIND, LEARN, EXTRACT = ("sample", "find", "learn", "extract")
 # The smallest number of buckets that sites are distributed over; more shards make more buckets.
 MIN_BUCKETS = 16
 NO_PAGE = 2**64 - 1  # the value of a page number while no page is read
@@ -40,17 +41,43 @@ def _absolute(text: str) -> str:
     return text if is_url(text) else str(Path(text).absolute())
 
 
+def steps_of(
+    shards: list[str], job: Job, engine: Callable[[list[Task]], Iterable[dict[str, Any]]]
+) -> Iterator[tuple[str, int, dict[str, Any]]]:
+    """Do a job: yield the name of a step, the number of its tasks, and the result of each task.
+
+    *engine* runs tasks (`contentspider.archive.engines.do`), in any order and anywhere, and yields
+    their results. Each step begins when the one before it has ended.
+    """
+    revisits: dict[str, None] = {}
+
+    def step(kind: str, of: list[str]) -> Iterator[tuple[str, int, dict[str, Any]]]:
+        tasks = tasks_of(kind, job, of)
+        for result in engine(tasks):
+            revisits.update(dict.fromkeys(result.get("revisits", ())))
+            yield kind, len(tasks), result
+
+    yield from step(SAMPLE, shards)
+    if revisits:  # their pages may be in any shard
+        yield from step(FIND, shards)
+        folders = sorted(revisits)
+        yield from step(SAMPLE, folders)
+        shards = [*shards, *folders]
+    yield from step(LEARN, shards)
+    yield from step(EXTRACT, shards)
+
+
 def tasks_of(kind: str, job: Job, shards: list[str]) -> list[Task]:
     """Return the tasks of the step *kind*: one per bucket for `LEARN`, otherwise one per shard."""
+    # Some tasks depend on all shards. The hash makes them run again when the job has more.
+    names = sorted(map(shard_id, shards))
+    shards_hash = blake2b("\n".join(names).encode(), digest_size=4).hexdigest()
     if kind == LEARN:
-        # The hash of all shards makes the task run again when the job has more shards.
-        names = sorted(map(shard_id, shards))
-        shards_hash = blake2b("\n".join(names).encode(), digest_size=4).hexdigest()
         return [
             {**job, "kind": kind, "id": f"{shards_hash}-{bucket:05}", "bucket": bucket}
             for bucket in range(job["buckets"])
         ]
-    suffix = f"-{job['buckets']}" if kind == SAMPLE else ""
+    suffix = {SAMPLE: f"-{job['buckets']}", FIND: f"-{shards_hash}"}.get(kind, "")
     return [
         {**job, "kind": kind, "id": f"{shard_id(shard)}{suffix}", "shard": shard}
         for shard in shards

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from contentspider.cli.command import MODELS, STATE_DIR, argument, command
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.terminal import say
+from contentspider.state.outcome import Outcome
 
 if TYPE_CHECKING:
     import argparse
@@ -33,7 +35,7 @@ PROGRESS_SECS = 10.0
     STATE_DIR,
     extra="archive",
 )
-def archive(options: argparse.Namespace) -> None:
+def archive(options: argparse.Namespace) -> int:
     """Extract any number of stored pages. A site without a model is learned from a sample of its
     pages in all shards. Each site's items are written to a folder of its own. A second run does
     only the rest of an unfinished one.
@@ -41,28 +43,30 @@ def archive(options: argparse.Namespace) -> None:
     from contentspider.archive.engines import open_engine
     from contentspider.archive.sources import find_shards
     from contentspider.archive.steps import MAX_NAMED
+    from contentspider.archive.stored import NO_LOSS
     from contentspider.archive.target import Target
-    from contentspider.archive.tasks import STEPS, job_of, tasks_of
+    from contentspider.archive.tasks import job_of, steps_of
 
     shards = find_shards(options.source)
     job = job_of(shards, options.output, str(options.models), options.state_dir, options.format)
     Target(job["target"]).sweep()
     left_out: list[str] = []
+    unread: Counter[str] = Counter()
     unread_names: list[str] = []
     problems: dict[str, None] = {}
-    totals = {"pages": 0, "learned": 0, "items": 0, "unread": 0}
+    totals = {"pages": 0, "learned": 0, "items": 0}
     with open_engine(options.engine, options.processes) as engine:
-        for kind in STEPS:
-            tasks = tasks_of(kind, job, shards)
-            for result in _with_progress(kind, len(tasks), engine(tasks)):
-                left_out += result.get("left_out", [])
-                unread_names += result.get("unread_names", [])[: MAX_NAMED - len(unread_names)]
-                messages = (result.get("failed"), result.get("damage"))
-                problems |= dict.fromkeys(filter(None, messages))
-                for name in totals:
-                    totals[name] += result.get(name, 0)
-    if totals["unread"]:
-        say(f"{totals['unread']:,} records cannot be read, such as:")
+        for result in _with_progress(steps_of(shards, job, engine)):
+            left_out += result.get("left_out", [])
+            unread.update(result.get("unread", {}))
+            unread_names += result.get("unread_names", [])[: MAX_NAMED - len(unread_names)]
+            messages = (result.get("failed"), result.get("damage"))
+            problems |= dict.fromkeys(filter(None, messages))
+            for name in totals:
+                totals[name] += result.get(name, 0)
+    if unread:
+        kinds = ", ".join(f"{count:,} {kind}" for kind, count in unread.most_common())
+        say(f"{unread.total():,} records cannot be read ({kinds}), such as:")
     for record in unread_names:
         say(f"  {record}")
     for url in left_out:
@@ -73,14 +77,18 @@ def archive(options: argparse.Namespace) -> None:
     )
     if problems:
         raise ContentSpiderError("\n".join(["not all could be read or written:", *problems]))
+    if not totals["pages"]:
+        return Outcome.NOTHING_READ
+    is_complete = not left_out and unread.keys() <= set(NO_LOSS)
+    return Outcome.COMPLETE if is_complete else Outcome.INCOMPLETE
 
 
-def _with_progress(
-    kind: str, tasks: int, results: Iterable[dict[str, Any]]
-) -> Iterator[dict[str, Any]]:
+def _with_progress(steps: Iterable[tuple[str, int, dict[str, Any]]]) -> Iterator[dict[str, Any]]:
     """Yield the results, and print their number, at most once in `PROGRESS_SECS`."""
-    last = time.monotonic()
-    for number, result in enumerate(results, 1):
+    last, earlier, number = time.monotonic(), ("", 0), 0
+    for kind, tasks, result in steps:
+        number = number + 1 if (kind, tasks) == earlier and number < tasks else 1
+        earlier = kind, tasks
         if number == tasks or time.monotonic() - last >= PROGRESS_SECS:
             say(f"{kind}: {number} of {tasks}")
             last = time.monotonic()

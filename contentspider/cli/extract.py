@@ -13,6 +13,7 @@ from contentspider.cli.command import LEARNING, argument, command, learning_opti
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.terminal import printable, say
 from contentspider.state.files.formats import PAGE_KINDS, STDOUT, STDOUT_WRITERS, WRITERS, Output
+from contentspider.state.outcome import Outcome
 from contentspider.state.stores.remote import is_url
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def folder(text: str) -> Path:
     option("summary"),
     option("records"),
 )
-def extract(options: argparse.Namespace) -> None:
+def extract(options: argparse.Namespace) -> int:
     """Extract pages that you have, or single pages of the web. Each folder of HTML files is a site,
     and is learned. A page that is given by its address or on standard input is judged without other
     pages of its site.
@@ -66,7 +67,8 @@ def extract(options: argparse.Namespace) -> None:
     from contentspider.site.models.record import OptionalFields
 
     fields = OptionalFields(options.passages, options.images, options.summary, options.records)
-    items = _items(options, fields)
+    unread: set[Path] = set()
+    items = _items(options, fields, unread)
     if options.output == STDOUT:
         written = STDOUT_WRITERS[options.format or "json"](lambda: items, sys.stdout.buffer)
     else:
@@ -86,6 +88,10 @@ def extract(options: argparse.Namespace) -> None:
         raise ContentSpiderError(_nothing_extracted(options.source))
     if options.output != STDOUT or written > 1:
         say(f"{written} pages" + ("" if options.output == STDOUT else f" -> {options.output}"))
+    if unread:
+        say(f"{len(unread):,} files could not be read, and are left out; the warnings name them")
+        return Outcome.INCOMPLETE
+    return Outcome.COMPLETE
 
 
 def _nothing_extracted(sources: Sequence[str]) -> str:
@@ -97,9 +103,11 @@ def _nothing_extracted(sources: Sequence[str]) -> str:
 
 
 def _items(
-    options: argparse.Namespace, optional_fields: OptionalFields
+    options: argparse.Namespace, optional_fields: OptionalFields, unread: set[Path]
 ) -> Iterator[dict[str, object]]:
-    """Yield the items of all sources: single pages first, then folders and files."""
+    """Yield the items of all sources: single pages first, then folders and files. Add the files
+    that cannot be read to *unread*.
+    """
     from contentspider.extract import extract_paths, page_item
 
     learning = learning_options(options)
@@ -110,7 +118,7 @@ def _items(
         page = _read_page(source, options)
         yield page_item(page, learning, options.models, optional_fields)
     if paths:
-        yield from extract_paths(paths, learning, options.models, optional_fields)
+        yield from extract_paths(paths, learning, options.models, optional_fields, unread)
 
 
 def _is_single(source: str) -> bool:

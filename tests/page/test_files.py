@@ -1,16 +1,30 @@
 from __future__ import annotations
 
+import gzip
+import json
 import time
+import zlib
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
+import brotli
 import pytest
 
 from contentspider.evaluation.corpora import Corpus, json_lines
 from contentspider.extract import extract_paths
 from contentspider.page.input.files import html_files, read_pages
+from contentspider.state.outcome import Outcome
+from tests.conftest import run
 from tests.messages import wording
+from tests.sites import article, prose
+
+with suppress(ImportError):
+    from compression import zstd
+with suppress(ImportError):
+    from backports import zstd
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 
@@ -53,6 +67,47 @@ def test_files_that_are_not_html_are_skipped_and_logged(
     assert [item["url"] for item in extract_paths([tmp_path])] == ["a.html"]
     for name in ("b.html", "c.html", "d.html"):
         assert f"{name} is not HTML" in caplog.text
+
+
+def test_pages_that_were_saved_packed_are_read(tmp_path: Path) -> None:
+    raw = zlib.compressobj(wbits=-15)
+    packed: dict[str, Callable[[bytes], bytes]] = {
+        "a.html": bytes,
+        "b.html": gzip.compress,
+        "c": gzip.compress,
+        "d.html.gz": gzip.compress,
+        "e.html": brotli.compress,
+        "f.htm.br": brotli.compress,
+        "g": zstd.compress,
+        "h.html": zlib.compress,
+        "i.html": lambda page: raw.compress(page) + raw.flush(),
+    }
+    folder = tmp_path / "saved"
+    folder.mkdir()
+    for number, (name, pack) in enumerate(packed.items()):
+        (folder / name).write_bytes(pack(article(number).encode()))
+    (folder / "notes.txt.gz").write_bytes(gzip.compress(b"no page"))
+    done = run("extract", "saved", cwd=tmp_path)
+    items = {item["url"]: item for item in map(json.loads, done.stdout.splitlines())}
+    assert items.keys() == packed.keys()
+    assert all(prose(number, 1) in items[name]["content"] for number, name in enumerate(packed))
+    alone = run("extract", "saved/e.html", cwd=tmp_path).stdout
+    assert prose(4, 1) in json.loads(alone)["content"]
+
+
+def test_packed_pages_that_cannot_be_read_are_named_and_counted(tmp_path: Path) -> None:
+    for number in range(3):
+        (tmp_path / f"{number}.html").write_text(article(number))
+    bomb = b"<html><p>" + bytes(13_000_000)
+    (tmp_path / "bomb.html").write_bytes(gzip.compress(bomb, 1))
+    (tmp_path / "br.html").write_bytes(brotli.compress(bomb, quality=1))
+    (tmp_path / "broken.html.gz").write_bytes(gzip.compress(b"<p>Tea")[:8] + b"?" * 99)
+    done = run("extract", str(tmp_path), cwd=tmp_path, check=False)
+    assert len(done.stdout.splitlines()) == 3
+    assert done.returncode == Outcome.INCOMPLETE
+    for name in ("bomb.html", "br.html", "broken.html.gz"):
+        assert done.stderr.count(f"{name} ") == 1
+    assert "3 files could not be read" in done.stderr
 
 
 def test_truncated_page_is_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
