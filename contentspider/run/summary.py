@@ -17,6 +17,7 @@ from contentspider.state.outcome import (
     Remaining,
     by_kind,
     doubtful_templates,
+    hidden_sites,
     skipped_kinds,
 )
 
@@ -245,8 +246,12 @@ def _models(stats: Mapping[str, Any], models: str) -> str:
 
 
 def site_qualities(stats: Mapping[str, Any]) -> list[tuple[float, int, str]]:
-    """Return F1, number of measured pages (0: predicted) and name of each site, the worst first."""
-    sites = (name.removeprefix(F1_STAT) for name in stats if name.startswith(F1_STAT))
+    """Return F1, number of measured pages (0: predicted) and name of each site, the worst first.
+    Sites that hide their pages have no quality.
+    """
+    named = (name.removeprefix(F1_STAT) for name in stats if name.startswith(F1_STAT))
+    hidden = hidden_sites(stats)
+    sites = [site for site in named if site not in hidden]
     return sorted((stats[F1_STAT + site], stats.get(PAGES_STAT + site, 0), site) for site in sites)
 
 

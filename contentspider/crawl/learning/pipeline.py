@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from dataclasses import fields
 from itertools import compress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from scrapy.exceptions import DropItem
 
@@ -14,7 +14,7 @@ from contentspider.crawl.base.items import ContentItem
 from contentspider.crawl.base.outcomes import DUPLICATE
 from contentspider.crawl.base.process_memory import no_collection
 from contentspider.crawl.learning.holder import ItemHolder
-from contentspider.crawl.queue.addresses import DuplicateItem, UnchangedItem, in_hand
+from contentspider.crawl.queue.addresses import SkippedItem, UnchangedItem, in_hand
 from contentspider.ground.times import now
 from contentspider.page.tree.text import SENTENCE_CHARS
 from contentspider.recrawl.changes import BY_MODEL, UNCHANGED
@@ -28,7 +28,7 @@ from contentspider.site.models.record import (
 )
 from contentspider.site.models.summary import MIN_CHARS, main_slot
 from contentspider.state.ledger.items import ItemBinding
-from contentspider.state.outcome import EMPTY_SLOTS
+from contentspider.state.outcome import EMPTY_SLOTS, SKIPPED_STAT
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -109,14 +109,16 @@ class ContentPipeline(Component):
         """Set the fields of an item. Return the id of its page, None if an error occurred, and the
         change of the page: `BY_MODEL` if it differs only because the model is another.
 
-        Raises `DuplicateItem` if another page has the same main content and canonical address.
+        Raises `SkippedItem` if another page has the same main content and canonical address, or if
+        the page stands for others that the site hides.
         """
         page = hand.page
         state = self.holder.site(page.url)
+        if kind := self.holder.hiding(page, state.key):
+            self._skip(kind, "it stands for pages that the site hides")
         extraction = self._extract(page, state)
         if extraction is not None and not self._claim_content(hand, extraction):
-            self.stats.inc_value(f"contentspider/pages/skipped/{DUPLICATE}")
-            raise DuplicateItem("another page has its content", log_level="DEBUG")
+            self._skip(DUPLICATE, "another page has its content")
         try:
             values = self._previous_fields(item, hand, state, extraction)
             if values is None:
@@ -138,6 +140,11 @@ class ContentPipeline(Component):
         self._count(page, state.model, extraction, str(values["page_type"]))
         self._offer_to_sample(page, state)
         return str(values["id"]), BY_MODEL if by_model else str(values["change"])
+
+    def _skip(self, reason: str, message: str) -> NoReturn:
+        """Count a page that is skipped, and drop its item."""
+        self.stats.inc_value(f"{SKIPPED_STAT}{reason}")
+        raise SkippedItem(reason, message)
 
     def _previous_fields(
         self, item: Any, hand: ItemBinding, state: SiteState, extraction: Extraction | None

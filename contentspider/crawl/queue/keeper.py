@@ -34,7 +34,7 @@ from contentspider.state.files.output import JsonLinesWriter, check_output
 from contentspider.state.history.history import History
 from contentspider.state.ledger.database import LedgerBusyError, LedgerFullError
 from contentspider.state.ledger.ledger import Ledger
-from contentspider.state.outcome import FINISHED, OUTAGE, SHUTDOWN, Ending
+from contentspider.state.outcome import FINISHED, OUTAGE, SHUTDOWN, Ending, hidden_sites
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -387,6 +387,7 @@ class LedgerKeeper(CrawlState):
             held=sum(items.held_counts().values()),
             unchanged=items.count(UNCHANGED),
             never_read=self._never_read(),
+            hidden=sum(count for _, count in hidden_sites(self.stats.get_stats()).values()),
         )
 
     def _never_read(self) -> int:
