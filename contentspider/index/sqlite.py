@@ -325,7 +325,9 @@ class SQLiteEngine(Engine):
 
     def delete(self, ids: Sequence[str]) -> None:
         for document_id in ids:
-            for (number,) in self._query("SELECT number FROM documents WHERE id = ?", [document_id]):
+            for (number,) in self._query(
+                "SELECT number FROM documents WHERE id = ?", [document_id]
+            ):
                 self._execute("DELETE FROM pages WHERE rowid = ?", [number])
                 last_row = -number * MAX_SECTIONS
                 self._execute(

@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import TYPE_CHECKING
 
+from contentspider.page.about.shell import LITTLE_CHARS
+
 if TYPE_CHECKING:
     from contentspider.page.input.page import Page
 
 SAMPLE = 3  # pages of a template that are rendered before the decision
 LAST = 50  # pages that the decision is based on later
 GAIN = 0.2  # the share of a rendered page's text that must be missing in its HTML
-LITTLE_CHARS = 400  # a page with less text in its HTML may be made by scripts entirely
 DEPTH = 4  # steps of a tag path that identify a template
 MAX_TEMPLATES = 1_000
 DIGITS = re.compile(r"\d+")

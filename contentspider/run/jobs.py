@@ -62,6 +62,7 @@ OUTCOMES_OF_RUNS = (
     Outcome.GONE_DOUBTED,
     Outcome.INDEX_BEHIND,
     Outcome.OUTPUT_FAILED,
+    Outcome.CONTENT_HIDDEN,
 )
 AT_ONCE = datetime.min.replace(tzinfo=timezone.utc)
 

@@ -20,6 +20,7 @@ from contentspider.state.outcome import (
     Remaining,
     by_kind,
     doubtful_templates,
+    hidden_sites,
     skipped_kinds,
 )
 
@@ -265,10 +266,12 @@ def _models(stats: Mapping[str, Any], models: str) -> str:
 
 def site_qualities(stats: Mapping[str, Any]) -> list[tuple[float, int, str]]:
     """Return F1, number of measured pages (0: predicted) and name of each site, the worst first.
-    The F1 of an outdated model says nothing of the site's pages, and is left out.
+    The F1 of an outdated model says nothing of the site's pages, and sites that hide their pages
+    have no quality: they are left out.
     """
     names = (name.removeprefix(F1_STAT) for name in stats if name.startswith(F1_STAT))
-    sites = [site for site in names if not stats.get(OUTDATED_STAT + site)]
+    hidden = hidden_sites(stats)
+    sites = [site for site in names if site not in hidden and not stats.get(OUTDATED_STAT + site)]
     return sorted((stats[F1_STAT + site], stats.get(PAGES_STAT + site, 0), site) for site in sites)
 
 

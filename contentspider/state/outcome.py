@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
+from contentspider.site.hidden import SHELL
 from contentspider.site.own.quality import difference
 
 # Scrapy's reason for a finished crawl, and ours for one that left unread pages or held items.
@@ -20,7 +21,10 @@ FEW = 5  # so many known pages may be lost in any crawl, even of a small site
 MAX_GONE_SHARE = 0.3  # the loss of a larger share of the known pages is doubted
 MAX_LOST_SHARE = 0.1  # an output is replaced if at most this share is lost: some sites always fail
 STATS_PREFIX = "contentspider/ledger/"
-COUNTS = ("items", "queued", "unread", "held", "unchanged", "unseen", "never_read", "unlearned")
+COUNTS = (
+    *("items", "queued", "unread", "held", "unchanged", "unseen", "never_read", "unlearned"),
+    "hidden",
+)
 
 
 def is_large_loss(count: int, total: int) -> bool:
@@ -41,6 +45,7 @@ class Outcome(IntEnum):
     GONE_DOUBTED = 8
     INDEX_BEHIND = 9
     OUTPUT_FAILED = 10
+    CONTENT_HIDDEN = 11
 
 
 MEANINGS = {
@@ -66,12 +71,20 @@ MEANINGS = {
         "output failed: an output that was asked for lacks items, because it could not be written"
         " (the disk is full, for example); contentspider replay writes the items again"
     ),
+    Outcome.CONTENT_HIDDEN: (
+        "content hidden: pages were read, but they look like empty shells that scripts fill, or like"
+        " one page that stands before all others (a consent, a login, a check for robots); the last"
+        " lines say what may help"
+    ),
 }
 # The number of outputs (standard output, files, feeds, the WARC file) that could not be written.
 OUTPUTS_STAT = "contentspider/outputs/failed"
 # Reasons for a failure that may be temporary: network errors, and RETRY_HTTP_CODES.
 RETRIED = (408, 429, 500, 502, 503, 504, 522, 524)
 TRANSIENT = ("timeout", "unreachable", "broken", "cut_short", *map("status_{}".format, RETRIED))
+# Followed by the kind (`SHELL`, `WALL`), a slash, and the site that hides its pages so: the number
+# of addresses that gave the same page.
+HIDDEN_STAT = "contentspider/hidden/"
 # Stats of a site's quality, followed by the site: its F1, the number of pages that the F1 was
 # measured on (0: it is predicted), and the number of pages that the site was learned from.
 F1_STAT, PAGES_STAT = "contentspider/quality/f1/", "contentspider/quality/pages/"
@@ -109,7 +122,8 @@ class Ending:
 
     *unseen*: known pages that the crawl did not read, and that stay in the history. *never_read*:
     unread addresses that no earlier crawl has read either, so that its output does not have them.
-    *unlearned*: sites that could not be learned again.
+    *unlearned*: sites that could not be learned again. *hidden*: addresses that gave a page which
+    stands for others (see `site.hidden`), so that the crawl says nothing about known pages.
     """
 
     reason: str
@@ -121,6 +135,7 @@ class Ending:
     unseen: int = 0
     never_read: int = 0
     unlearned: int = 0
+    hidden: int = 0
 
     @classmethod
     def from_stats(cls, stats: Mapping[str, Any]) -> Ending:
@@ -180,6 +195,18 @@ def by_kind(stats: Mapping[str, Any], prefix: str, without: Collection[str] = ()
     return ", ".join(f"{-count:,} {kind.replace('_', ' ')}" for count, kind in counts)
 
 
+def hidden_sites(stats: Mapping[str, Any]) -> dict[str, tuple[str, int]]:
+    """Return the sites that hide their pages, each with the kind (`SHELL` or `WALL`) and the number
+    of addresses.
+    """
+    sites = {}
+    for name, count in stats.items():
+        if name.startswith(HIDDEN_STAT) and count:
+            kind, _, site = name.removeprefix(HIDDEN_STAT).partition("/")
+            sites[site] = kind, int(count)
+    return sites
+
+
 def skipped_kinds(stats: Mapping[str, Any]) -> str:
     """Return why a crawl skipped pages, in words, with the number of pages of each kind."""
     return by_kind(stats, SKIPPED_STAT, without=REPORTED)
@@ -231,7 +258,10 @@ def decide(stats: Mapping[str, Any], remaining: Remaining) -> tuple[Outcome, lis
     if reasons := _errors(stats):
         is_memory = stats.get("finish_reason") == OUT_OF_MEMORY
         return Outcome.OUT_OF_MEMORY if is_memory else Outcome.ERROR, reasons
-    problems = [(Outcome.OUTPUT_FAILED, _unwritten(stats)), _ending(stats, remaining)]
+    problems = [(Outcome.OUTPUT_FAILED, _unwritten(stats))]
+    ending, hidden = _ending(stats, remaining), (Outcome.CONTENT_HIDDEN, _hidden(stats))
+    # Of a crawl that did not end, too little was read to say that the rest is hidden.
+    problems += [ending] if ending[0] is Outcome.INTERRUPTED else _told_once(hidden, ending)
     problems += _complete(stats)
     causes = [(outcome, reasons) for outcome, reasons in problems if reasons]
     if not causes:
@@ -251,6 +281,41 @@ def _ending(stats: Mapping[str, Any], remaining: Remaining) -> tuple[Outcome, li
         skipped = skipped_kinds(stats)
         return Outcome.NOTHING_READ, ["no page was read" + (f" ({skipped})" if skipped else "")]
     return Outcome.INCOMPLETE, _lost(stats, remaining)
+
+
+def _told_once(
+    hidden: tuple[Outcome, list[str]], ending: tuple[Outcome, list[str]]
+) -> list[tuple[Outcome, list[str]]]:
+    """Return the problem of pages that are *hidden*, and that of the *ending*, unless no page was
+    read because all are hidden.
+    """
+    is_why = hidden[1] and ending[0] is Outcome.NOTHING_READ
+    return [hidden] if is_why else [hidden, ending]
+
+
+def _hidden(stats: Mapping[str, Any]) -> list[str]:
+    """Return which sites hide their pages, and what may help."""
+    is_rendered = bool(stats.get("contentspider/render/pages"))
+    return [
+        f"{count:,} addresses of {site} {_hiding(kind, is_rendered)}. Nothing of it was written; if"
+        " this is the whole site, --force writes it"
+        for site, (kind, count) in sorted(hidden_sites(stats).items())
+    ]
+
+
+def _hiding(kind: str, is_rendered: bool) -> str:
+    """Return how the addresses of a site hide its pages, and what may help."""
+    if kind == SHELL and not is_rendered:
+        return (
+            "give the same page with hardly any text: scripts build the pages in a browser."
+            " --render auto reads them"
+        )
+    page = "the same page, even in a browser" if is_rendered else "the same page"
+    return (
+        f"give {page}: it stands before the others, such as a consent, a form to log in, a check"
+        " for robots, or a notice of maintenance. Send the cookie that a browser has behind it"
+        " (-H 'Cookie: NAME=VALUE'), log in (--login), or crawl again later"
+    )
 
 
 def _complete(stats: Mapping[str, Any]) -> list[tuple[Outcome, list[str]]]:

@@ -25,17 +25,25 @@ from contentspider.crawl.queue.keeper import LedgerKeeper
 from contentspider.ground.addresses import absolute
 from contentspider.ground.errors import NotEnoughTextError
 from contentspider.ground.sites import SiteKeys
+from contentspider.site.hidden import SiteAnswers
 from contentspider.site.models.record import page_id
+from contentspider.state.outcome import HIDDEN_STAT
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from scrapy.crawler import Crawler
 
     from contentspider.crawl.base.binding import Bindings
     from contentspider.page.input.page import Page
+    from contentspider.site.hidden import Answer
     from contentspider.site.models.model import SiteModel
     from contentspider.state.ledger.items import ItemBinding
 
 logger = logging.getLogger(__name__)
+
+ANSWERS_FACT = "answers/"  # followed by a site: what its addresses gave so far
+NOTED_EACH = 50  # a run that resumes a killed one may lack so many answers, of large sites only
 
 
 class ItemHolder(Component):
@@ -49,6 +57,7 @@ class ItemHolder(Component):
         self.keys = SiteKeys(self.options.site_by)
         self.models = CrawlModels(self.options, self.stats)
         self.sites: dict[str, SiteState] = {}
+        self._answers: dict[str, SiteAnswers] = {}
         self._is_closing = False
         self._max_tasks = crawler.settings.getint("CONCURRENT_ITEMS")
         crawler.signals.connect(self.opened, signal=signals.spider_opened)
@@ -91,6 +100,39 @@ class ItemHolder(Component):
         state.use(model)
         self.models.note_quality(state.key, model)
 
+    def answers(self, key: str) -> SiteAnswers:
+        """Return the answers of a site's addresses in this crawl, which show what it hides."""
+        if key not in self._answers:
+            stored = self.keeper.ledger.runs.fact(f"{ANSWERS_FACT}{key}")
+            self._answers[key] = SiteAnswers.load(stored) if stored else SiteAnswers()
+        return self._answers[key]
+
+    def note_answer(self, url: str, answer: Answer | None) -> None:
+        """Note what an address gave; None for a page that surely has a text of its own."""
+        key = self.keys.key(url)
+        answers = self.answers(key)
+        if answer is None:
+            answers.note_other()
+        else:
+            answers.note(answer)
+        if answers.count < NOTED_EACH or answers.count % NOTED_EACH == 0:
+            self._store_answers(key)
+
+    def _store_answers(self, key: str) -> None:
+        """Store the answers of a site for a run that resumes this one."""
+        with self.keeper.guarded:
+            self.keeper.ledger.runs.set_fact(f"{ANSWERS_FACT}{key}", self._answers[key].dump())
+
+    def hiding(self, page: Page, key: str) -> str:
+        """Return `SHELL` or `WALL` if a page of a site stands for others that the site hides."""
+        is_asked = self._may_hide and not page.is_document
+        return self.answers(key).kind_of(page) if is_asked else ""
+
+    @property
+    def _may_hide(self) -> bool:
+        """Whether the crawl leaves pages out that stand for others."""
+        return not (self.options.force or self.keeper.is_broken or self.keeper.is_inspection)
+
     def hold(self, item: Any, hand: ItemBinding) -> bool:
         """Tell whether an item must stop here, because it is held now or was recorded before."""
         keeper = self.keeper
@@ -99,11 +141,20 @@ class ItemHolder(Component):
         if keeper.is_inspection:
             return False
         state, page = self.site(hand.page.url), hand.page
-        if not keeper.is_broken and not page.is_document and _must_wait(state, page):
+        may_wait = not keeper.is_broken and not page.is_document
+        if may_wait and (_must_wait(state, page) or self._may_stand_for_others(hand, state.key)):
             return self._hold(state, item, hand)
         with keeper.guarded:
             return hand.key is not None and keeper.ledger.items.has_item(hand.key)
         return keeper.is_stopping
+
+    def _may_stand_for_others(self, hand: ItemBinding, key: str) -> bool:
+        """Tell whether an item must wait for the end of the crawl, which tells whether its page
+        stands for others that the site hides.
+        """
+        if hand.is_unsent or self._is_closing or not self._may_hide:
+            return False
+        return self.answers(key).is_suspect(hand.page)
 
     def _hold(self, state: SiteState, item: Any, hand: ItemBinding) -> bool:
         """Hold an item in the ledger; False if the ledger is broken, so that the item passes."""
@@ -140,6 +191,8 @@ class ItemHolder(Component):
         # So that the learner, which reads the ledger file, sees all held pages.
         self.keeper.commit()
         try:
+            if await self._leave_out_hidden(state, is_last):
+                return
             if not self.keeper.is_stopping:
                 if not state.is_ready:
                     await self._learn(state, is_last)
@@ -149,6 +202,18 @@ class ItemHolder(Component):
                 await self._release(state)
         finally:
             wake(self.crawler)
+
+    async def _leave_out_hidden(self, state: SiteState, is_last: bool) -> bool:
+        """Leave the held items out whose pages stand for others, if the site hides its pages;
+        before the end of the crawl they stay held. Tell whether nothing else is left to do.
+        """
+        if not self._may_hide or self.answers(state.key).hidden() is None:
+            return False
+        if not is_last:
+            state.try_at = 2 * state.pages
+            return not state.is_ready
+        await self._release(state, lambda page: bool(self.hiding(page, state.key)))
+        return not state.held
 
     async def _learn(self, state: SiteState, is_last: bool) -> None:
         """Learn a site from its held pages, and save the model if it is good enough. If learning
@@ -223,8 +288,12 @@ class ItemHolder(Component):
         is_limited = getattr(self.crawler.spider, "is_limited", False)
         self.models.save(self.keeper, state, model, is_limited or not is_whole)
 
-    async def _release(self, state: SiteState) -> None:
-        """Send the held items of a site to the item pipelines, `CONCURRENT_ITEMS` at a time."""
+    async def _release(
+        self, state: SiteState, is_sent: Callable[[Page], bool] = lambda _: True
+    ) -> None:
+        """Send the held items of a site to the item pipelines, `CONCURRENT_ITEMS` at a time: those
+        whose page *is_sent*.
+        """
         tasks: set[asyncio.Task[None]] = set()
         released = 0
         self.keeper.recorder.listen()
@@ -233,6 +302,8 @@ class ItemHolder(Component):
                 for item, hand in self.keeper.ledger.items.release(state.key):
                     if self.keeper.is_stopping:
                         break
+                    if not is_sent(hand.page):
+                        continue
                     self.bindings.put(item, hand)
                     released += 1
                     self.stats.inc_value("contentspider/items/released")
@@ -296,8 +367,22 @@ class ItemHolder(Component):
                 )
                 continue
             await self._learn_and_release(state)
+        self._tell_hidden()
         self._complete_states()
         await pass_site_items(self.keeper, self.options)
+
+    def _tell_hidden(self) -> None:
+        """Count the addresses of sites that hide their pages; store the answers of all sites."""
+        for key, answers in self._answers.items():
+            self._store_answers(key)
+            if not self._may_hide or (found := answers.hidden()) is None:
+                continue
+            kind, group = found
+            self.stats.set_value(f"{HIDDEN_STAT}{kind}/{key}", group.count)
+            logger.warning(
+                "%s: %d of %d addresses give the same page (%s), such as %s",
+                *(key, group.count, answers.count, kind, ", ".join(group.named[:3])),
+            )
 
     def _complete_states(self) -> None:
         """Give the models of a resumed crawl's sites to the history. This run may have read no page

@@ -6,7 +6,7 @@ import logging
 from dataclasses import fields
 from functools import partial
 from itertools import compress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from scrapy.exceptions import DropItem
 
@@ -17,7 +17,7 @@ from contentspider.crawl.base.outcomes import DUPLICATE
 from contentspider.crawl.base.process_memory import no_collection
 from contentspider.crawl.learning.holder import ItemHolder
 from contentspider.crawl.queue.addresses import (
-    DuplicateItem,
+    SkippedItem,
     UnchangedItem,
     UnfilledItem,
     in_hand,
@@ -36,7 +36,7 @@ from contentspider.site.models.record import (
 )
 from contentspider.site.models.summary import MIN_CHARS, main_slot
 from contentspider.state.ledger.items import ItemBinding
-from contentspider.state.outcome import EMPTY_SLOTS
+from contentspider.state.outcome import EMPTY_SLOTS, SKIPPED_STAT
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -138,15 +138,17 @@ class ContentPipeline(Component):
         """Set the fields of an item. Return the id of its page, and the change of the page:
         `BY_MODEL` if it differs only because the model is another.
 
-        Raises `DuplicateItem` if another page has the same main content and canonical address, and
-        the errors of our code, of the machine and of a user's item class.
+        Raises `SkippedItem` if another page has the same main content and canonical address, or if
+        the page stands for others that the site hides, and the errors of our code, of the machine
+        and of a user's item class.
         """
         page = hand.page
         state = self.holder.site(page.url)
+        if kind := self.holder.hiding(page, state.key):
+            self._skip(kind, "it stands for pages that the site hides")
         extraction = self._extract(page, state)
         if extraction is not None and not self._claim_content(hand, extraction):
-            self.stats.inc_value(f"contentspider/pages/skipped/{DUPLICATE}")
-            raise DuplicateItem("another page has its content", log_level="DEBUG")
+            self._skip(DUPLICATE, "another page has its content")
         values = self._previous_fields(item, hand, state, extraction)
         if values is None:
             values = page_fields(
@@ -173,6 +175,11 @@ class ContentPipeline(Component):
         if hand.address_row is not None and not keeper.is_broken:
             with keeper.guarded:
                 keeper.ledger.visits.forget_validators(hand.address_row)
+
+    def _skip(self, reason: str, message: str) -> NoReturn:
+        """Count a page that is skipped, and drop its item."""
+        self.stats.inc_value(f"{SKIPPED_STAT}{reason}")
+        raise SkippedItem(reason, message)
 
     def _previous_fields(
         self, item: Any, hand: ItemBinding, state: SiteState, extraction: Extraction | None

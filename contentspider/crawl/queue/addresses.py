@@ -272,8 +272,14 @@ class UnchangedItem(DropItem):
     """The item is dropped: its page is unchanged, and only changes are wanted."""
 
 
-class DuplicateItem(DropItem):
-    """The item is dropped: another page has the same main content and canonical address."""
+class SkippedItem(DropItem):
+    """The item is dropped, and its address skipped for a *reason*: another page has the same main
+    content and canonical address (`DUPLICATE`), or the page stands for others that are hidden.
+    """
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message, log_level="DEBUG")
+        self.reason = reason
 
 
 class UnfilledItem(DropItem):
@@ -322,7 +328,7 @@ class ItemRecorder:
                 )
                 self._state.stats.inc_value("contentspider/items/lost")
                 if hand:
-                    self._settle(hand, None, f"not JSON: {error}")
+                    self._settle(hand, None, f"not JSON: {error}", "failed")
                 return
         is_new = self._settle(hand, line, None) if hand else True
         if self.writer and is_new:
@@ -336,12 +342,12 @@ class ItemRecorder:
         # If an earlier pipeline has dropped the item, its page is not known here.
         # The page of an item that cannot be made stays unread, and the item held if it was held.
         if (hand := _hand_of(item)) and not isinstance(exception, UnfilledItem):
-            reason = f"dropped: {exception}"
+            reason, state = f"dropped: {exception}", "failed"
             if isinstance(exception, UnchangedItem):
-                reason = UNCHANGED
-            elif isinstance(exception, DuplicateItem):
-                reason = DUPLICATE
-            self._settle(hand, None, reason)
+                reason, state = UNCHANGED, "unchanged"
+            elif isinstance(exception, SkippedItem):
+                reason, state = exception.reason, "skipped"
+            self._settle(hand, None, reason, state)
 
     def failed(self, item: Any, response: Response | Failure | None, failure: Failure) -> None:
         """Record that a pipeline raised an error for an item. The next run tries again."""
@@ -356,7 +362,9 @@ class ItemRecorder:
         if hand and hand.held_row is not None:
             logger.error("%s; the item stays held, and a resumed crawl tries again", reason)
 
-    def _settle(self, hand: ItemBinding, line: bytes | None, reason: str | None) -> bool:
+    def _settle(
+        self, hand: ItemBinding, line: bytes | None, reason: str | None, state: str = "released"
+    ) -> bool:
         """Record the outcome of an item. Return False if the item must not be written, because it
         was recorded before or could not be recorded.
         """
@@ -366,13 +374,9 @@ class ItemRecorder:
         with self._state.guarded:
             is_new = ledger.items.record(hand, line, reason)
             if row is not None:
-                state = "released" if reason is None else "failed"
-                if reason == UNCHANGED:
-                    state, reason = "unchanged", None
-                elif reason == DUPLICATE:
-                    state = "skipped"
-                self._addresses.note(row, state, reason)
-                ledger.frontier.mark_released(row, state, reason)
+                told = reason if reason != UNCHANGED else None
+                self._addresses.note(row, state, told)
+                ledger.frontier.mark_released(row, state, told)
             return is_new
         return not self._state.is_durable
 

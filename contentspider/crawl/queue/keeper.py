@@ -34,7 +34,14 @@ from contentspider.state.files.output import JsonLinesWriter, check_output
 from contentspider.state.history.history import History
 from contentspider.state.ledger.database import LedgerBusyError, LedgerFullError
 from contentspider.state.ledger.ledger import Ledger
-from contentspider.state.outcome import FINISHED, OUTAGE, SHUTDOWN, UNLEARNED_FACT, Ending
+from contentspider.state.outcome import (
+    FINISHED,
+    OUTAGE,
+    SHUTDOWN,
+    UNLEARNED_FACT,
+    Ending,
+    hidden_sites,
+)
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -386,6 +393,7 @@ class LedgerKeeper(CrawlState):
             unchanged=items.count(UNCHANGED),
             never_read=self._never_read(),
             unlearned=len(self.ledger.runs.fact(UNLEARNED_FACT) or []),
+            hidden=sum(count for _, count in hidden_sites(self.stats.get_stats()).values()),
         )
 
     def _never_read(self) -> int:

@@ -127,8 +127,10 @@ class GonePages:
             and not options.due
             and not ending.queued
             and not ending.held
+            and not ending.hidden
             and errors <= MAX_ERROR_SHARE
         )
+        self._is_hidden = bool(ending.hidden)
         self._is_over = ending.word in (FINISHED, INCOMPLETE) or self.is_complete
         self._exclusion_of = exclusion
         self._history = history
@@ -252,8 +254,12 @@ class GonePages:
         return [known_page for known_page in self._unseen if known_page.id not in moved_ids]
 
     async def _gone(self, unread: Sequence[PageRecord], pause: Pause) -> list[Loss]:
-        """Return the pages that are gone, of pages that the crawl has not read."""
-        gone = []
+        """Return the pages that are gone, of pages that the crawl has not read. If the site hides
+        its pages, its answers tell nothing about them.
+        """
+        gone: list[Loss] = []
+        if self._is_hidden:
+            return gone
         for known_page in unread:
             if reason := self._gone_reason(known_page):
                 gone.append((known_page, reason))

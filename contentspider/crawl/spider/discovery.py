@@ -16,8 +16,9 @@ from scrapy.utils.sitemap import sitemap_urls_from_robots
 from contentspider.crawl.base.engine import header, tree_of
 from contentspider.crawl.base.links import resolve_link
 from contentspider.crawl.base.meta import PAGE_META_KEY, ROW_META_KEY, SITEMAPS_META_KEY
-from contentspider.crawl.base.outcomes import NOT_MODIFIED_STATUS, NOT_THERE
+from contentspider.crawl.base.outcomes import NOT_MODIFIED_STATUS, NOT_THERE, OK_STATUS
 from contentspider.crawl.middlewares.failures import why
+from contentspider.crawl.spider.hiding import read_answer
 from contentspider.crawl.spider.owntexts import MAX_OWN_BYTES, OwnTexts
 from contentspider.crawl.spider.sitemaps import MAX_SITEMAP_BYTES, SitemapReader, read_sitemap
 from contentspider.ground.addresses import absolute, host_of, join
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from twisted.python.failure import Failure
 
     from contentspider.crawl.base.links import Head
+    from contentspider.crawl.learning.holder import ItemHolder
     from contentspider.crawl.queue.keeper import LedgerKeeper
     from contentspider.crawl.revisits.revisits import Revisits
     from contentspider.ground.scope import Scope
@@ -50,6 +52,7 @@ class DiscoverySpider(Spider):
 
     scope: Scope
     keeper: LedgerKeeper
+    holder: ItemHolder
     own_texts: OwnTexts
     sitemap_reader: SitemapReader
     sitemaps: bool
@@ -91,12 +94,20 @@ class DiscoverySpider(Spider):
         return Request(address, callback, errback=self.source_failed, meta=meta, **fields)
 
     def parse_probe(self, response: Response) -> None:
-        """Learn the site's error page from the answer to a probe, which can have any status."""
+        """Learn the site's error page from the answer to a probe, which can have any status. If it
+        is a success, note that the site gives a page for every address.
+        """
         page = response.meta.get(PAGE_META_KEY)
-        if page is None and isinstance(response, HtmlResponse):
-            root = tree_of(response)
-            page = Page.from_root(root, response.url) if root is not None else None
-        if page is not None and self.revisits is not None:
+        root = tree_of(response) if isinstance(response, HtmlResponse) else None
+        if page is None and root is not None:
+            page = Page.from_root(root, response.url)
+        if page is None:
+            return
+        if response.status == OK_STATUS:
+            answer = read_answer(response, page, root, is_probe=True)
+            if answer is not None:
+                self.holder.note_answer(response.url, answer)
+        if self.revisits is not None:
             self.revisits.learn_error_page(page)
 
     def robots_requests(self, root: str) -> Iterator[Request]:

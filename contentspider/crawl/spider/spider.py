@@ -53,6 +53,7 @@ from contentspider.crawl.spider.copies import SKIP_REASON, Copy, EndlessCopies
 from contentspider.crawl.spider.discovery import DiscoverySpider
 from contentspider.crawl.spider.documents import LeftDocuments, is_source_of, unread_reason
 from contentspider.crawl.spider.duplicates import Duplicates, is_form
+from contentspider.crawl.spider.hiding import read_answer
 from contentspider.crawl.spider.owntexts import OwnTexts
 from contentspider.crawl.spider.sitemaps import SitemapReader, is_feed
 from contentspider.crawl.spider.traps import Traps, without_session
@@ -67,6 +68,7 @@ from contentspider.state.crawls.ledgers import name_of
 from contentspider.state.outcome import TRANSIENT
 
 if TYPE_CHECKING:
+    from lxml.etree import _Element
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
     from twisted.python.failure import Failure
@@ -297,13 +299,14 @@ class SiteSpider(DiscoverySpider):
     def _parse_html(self, response: HtmlResponse, page: Page) -> Iterator[Any]:
         root = tree_of(response)
         head = read_head(root, response.url) if root is not None else None
-        del root
-        forget_tree(response)
         robots = self._directives(response, head)
         depth = response.meta.get("depth", 0) + 1
         may_follow = "nofollow" not in robots
         follows = may_follow and (not self.max_depth or depth <= self.max_depth)
         links = self._links(response, head) if may_follow else {}
+        yield from self._note_hiding(response, page, root, has_links=len(links) > 0)
+        del root
+        forget_tree(response)
         assert response.request is not None
         note_answer(self.keeper, response, links, self.reading_key(response.request))
         if head is not None and head.has_frames and not page.content.blocks:
@@ -316,11 +319,28 @@ class SiteSpider(DiscoverySpider):
         links_to_follow = list(filter(self._is_in_scope, links)) if follows else []
         yield from self._link_requests(response, page, links_to_follow)
 
+    def _note_hiding(
+        self, response: Response, page: Page, root: _Element | None, *, has_links: bool
+    ) -> Iterator[Request]:
+        """Note what an address gave. If a start address gave a page that may stand for others,
+        yield a request of an address that nobody has.
+        """
+        if root is None:  # not modified
+            self.holder.note_answer(response.url, None)
+            return
+        is_start = START_META_KEY in response.meta
+        answer = read_answer(response, page, root, is_start=is_start, has_links=has_links)
+        if answer is not None:
+            self.holder.note_answer(response.url, answer)
+            if is_start and answer.is_suspect:
+                yield from self.probe_folder(join(asked_address(response), "/"))
+
     def _parse_document(self, response: Response, page: Page) -> Iterator[Any]:
         """Yield the item of a document, unless it is the source text of the page that links it."""
         if is_source_of(response.url, referer_of(response)):
             self._skip(response, "duplicate")
             return
+        self.holder.note_answer(response.url, None)
         assert response.request is not None
         note_answer(self.keeper, response, {}, self.reading_key(response.request))
         yield from self._items(response, page, self._directives(response, None))
