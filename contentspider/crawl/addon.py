@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from contentspider.crawl.base.options import DEFAULTS
 from contentspider.crawl.checks import checked_options
-from contentspider.crawl.https import enable_verification
+from contentspider.crawl.https import enable_handlers
 from contentspider.crawl.learning.holder import ItemHolder, ItemPipelines
 from contentspider.crawl.learning.pipeline import ContentPipeline
 from contentspider.crawl.middlewares.cookies import SiteCookies
@@ -74,7 +74,7 @@ class Addon:
         if not options.enabled:
             return
         add_feed_formats(settings)
-        enable_verification(settings, options)
+        enable_handlers(settings, options)
         if options.durable:
             _claim(settings, "SCHEDULER", LedgerScheduler, "a killed crawl cannot be resumed")
         consequence = "items that are held are lost when the crawl is stopped from outside"

@@ -6,9 +6,9 @@ import logging
 from typing import TYPE_CHECKING
 
 from scrapy.core.downloader.contextfactory import _ScrapyClientContextFactory
-from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
 from scrapy.exceptions import DownloadFailedError
 
+from contentspider.crawl import http
 from contentspider.crawl.base.options import CrawlOptions
 from contentspider.crawl.middlewares.cookies import SiteCookies
 from contentspider.crawl.middlewares.headers import HeadersMiddleware
@@ -25,7 +25,6 @@ logger = logging.getLogger(__name__)
 
 SCHEME = "https"
 HANDLER = "contentspider.crawl.https.VerifyingHandler"
-SCRAPY_HANDLER = "scrapy.core.downloader.handlers.http11.HTTP11DownloadHandler"
 TLS_LOGGER = "scrapy.core.downloader.tls"
 MAX_WARNINGS = 1_000
 # Parts of the messages of OpenSSL and of service_identity, which compares the host names.
@@ -61,13 +60,14 @@ class CertificateError(ContentSpiderError):
     code = "certificate"
 
 
-def enable_verification(settings: BaseSettings, options: CrawlOptions) -> None:
-    """Replace Scrapy's handler for https. DOWNLOAD_HANDLERS belongs to the project: if it has a
-    handler for https, warn that this handler has to verify certificates.
+def enable_handlers(settings: BaseSettings, options: CrawlOptions) -> None:
+    """Replace Scrapy's handlers for http and https. DOWNLOAD_HANDLERS belongs to the project: if it
+    has a handler for https, warn that this handler has to verify certificates.
     """
     handlers = settings["DOWNLOAD_HANDLERS_BASE"]
-    if handlers.get(SCHEME) == SCRAPY_HANDLER:
-        handlers[SCHEME] = HANDLER
+    for scheme, handler in (("http", http.HANDLER), (SCHEME, HANDLER)):
+        if handlers.get(scheme) == http.SCRAPY_HANDLER:
+            handlers[scheme] = handler
     handler = settings.getwithbase("DOWNLOAD_HANDLERS").get(SCHEME)
     is_needed = options.verify_tls == "always" or (
         options.verify_tls == "secrets" and options.headers
@@ -79,7 +79,7 @@ def enable_verification(settings: BaseSettings, options: CrawlOptions) -> None:
         )
 
 
-class VerifyingHandler(HTTP11DownloadHandler):
+class VerifyingHandler(http.BoundedHandler):
     """Downloads over https, and verifies certificates if ``CONTENTSPIDER_VERIFY_TLS`` says so.
 
     Verified connections have a pool of their own, so that a request with a secret is never sent
@@ -91,7 +91,7 @@ class VerifyingHandler(HTTP11DownloadHandler):
         logging.getLogger(TLS_LOGGER).addFilter(TLS_WARNINGS)
         options = CrawlOptions.from_settings(crawler.settings)
         self._when, self._logins = options.verify_tls, options.logins
-        self._verified = HTTP11DownloadHandler(crawler)
+        self._verified = http.BoundedHandler(crawler)
         policy = _ScrapyClientContextFactory.from_crawler(crawler)  # has the project's TLS versions
         # The attribute is read before it is set. If a version of Scrapy renames it, https then
         # fails with an error, and certificates never go unverified.

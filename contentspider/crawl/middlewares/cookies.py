@@ -29,6 +29,11 @@ if TYPE_CHECKING:
 
     from contentspider.crawl.base.logins import Logins
 
+# Browsers keep as many cookies of a domain, and of this size (name, value and path). Otherwise a
+# site could fill the memory with cookies.
+MAX_COOKIES, MAX_COOKIE_CHARS = 180, 4_096
+MAX_ALL_COOKIES = 3_000  # of all domains together: a site may have any number of host names
+
 Origin = tuple[str, str]
 Jar = tuple[Origin, int]
 
@@ -109,7 +114,9 @@ class SiteCookies(CookiesMiddleware):
                 if domain != host:
                     continue
                 cookie.domain = host
-            jar.set_cookie_if_ok(cookie, request)
+            if len(cookie.name) + len(cookie.value or "") + len(cookie.path) <= MAX_COOKIE_CHARS:
+                jar.set_cookie_if_ok(cookie, request)
+        _drop_oldest(jar)
 
     def _restore_header(self, request: Request) -> None:
         request.headers.pop("Cookie", None)
@@ -168,6 +175,26 @@ class SiteCookies(CookiesMiddleware):
             super().process_request(probe)
         digests = request.meta.get(SENT_META_KEY, {})
         return bool(digests.get(request.url, "") != _digest(probe.headers.get("Cookie")))
+
+
+def _drop_oldest(jar: CookieJar) -> None:
+    """Drop the first cookies of each domain that has too many, and the first domains of a jar that
+    has too many cookies.
+    """
+    total = 0
+    for domain, paths in list(jar._cookies.items()):
+        count = sum(map(len, paths.values()))
+        for path, names in list(paths.items()):
+            for name in list(names)[: max(count - MAX_COOKIES, 0)]:
+                jar.clear(domain, path, name)
+                count -= 1
+            if not names:
+                jar.clear(domain, path)
+        total += count
+    while total > MAX_ALL_COOKIES:
+        domain, paths = next(iter(jar._cookies.items()))
+        total -= sum(map(len, paths.values()))
+        jar.clear(domain)
 
 
 def _digest(cookies: bytes | None) -> str:
