@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import difflib
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from hashlib import blake2b
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from rapidfuzz.distance import Indel
@@ -12,7 +14,9 @@ from rapidfuzz.distance import Indel
 if TYPE_CHECKING:
     from contentspider.page.input.page import Page
 
-MAX_WORDS = 20_000  # longer texts are compared by lines, because words would take minutes
+# Longer texts are compared by their pairs of words: the time for a longest common subsequence grows
+# with the square of their length.
+MAX_WORDS = 5_000
 
 
 def text_hash(page: Page) -> str:
@@ -29,17 +33,23 @@ def layout_hash(page: Page) -> str:
 
 def change_ratio(old: str, new: str) -> float:
     """Return the share of two texts that differs, 0 to 1: words outside their longest common
-    subsequence.
+    subsequence. For texts of more than `MAX_WORDS` words each, it is the share of the pairs of
+    neighbouring words that only one of the texts has.
 
     >>> change_ratio("The ferry leaves at nine", "The ferry leaves at ten")
     0.2
     """
     first, second = old.split(), new.split()
-    if len(first) + len(second) > 2 * MAX_WORDS:
-        first, second = old.splitlines(), new.splitlines()
-    ratio = Indel.normalized_distance(first, second)
+    is_long = len(first) + len(second) > 2 * MAX_WORDS
+    ratio = (_pairs_distance if is_long else Indel.normalized_distance)(first, second)
     # The ratio of different texts is never rounded to 0.
     return max(round(ratio, 4), 0.0001) if first != second else 0.0
+
+
+def _pairs_distance(first: list[str], second: list[str]) -> float:
+    """Return the share of the pairs of neighbouring words that only one of two lists has."""
+    pairs, others = Counter(pairwise(first)), Counter(pairwise(second))
+    return 1 - 2 * (pairs & others).total() / (pairs.total() + others.total())
 
 
 def is_recut(old: Page, old_content: str, new: Page, new_content: str) -> bool:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import random
+import time
+
 import pytest
 
 from contentspider.page.input.page import Page
@@ -34,13 +37,31 @@ def test_change_ratio_is_share_of_differing_words(old: str, new: str, ratio: flo
     assert change_ratio(old, new) == ratio
 
 
-def test_long_texts_are_compared_by_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_texts_are_compared_by_pairs_of_words(monkeypatch: pytest.MonkeyPatch) -> None:
     old, new = "one two\nthree four", "one two\nthree five"
     assert change_ratio(old, new) == 0.25
     monkeypatch.setattr(difference, "MAX_WORDS", 4)
-    assert change_ratio(old, new) == 0.25, "as many as are still compared by words"
+    assert change_ratio(old, new) == 0.25, "the longest texts whose words are aligned"
     monkeypatch.setattr(difference, "MAX_WORDS", 3)
-    assert change_ratio(old, new) == 0.5
+    assert change_ratio(old, new) == 0.3333, "one of three pairs"
+    assert change_ratio(old, "four three two one") == 1.0
+    assert change_ratio(old, old.replace("\n", " ")) == 0.0
+
+
+@pytest.mark.parametrize("per_line", [1, 20, 10**9])
+def test_time_of_change_ratio_grows_with_the_length_of_texts(per_line: int) -> None:
+    draw = random.Random(1)
+    words = [f"word{draw.randrange(200)}" for _ in range(120_000)]
+
+    def seconds(count: int) -> float:
+        starts = range(0, count, per_line)
+        lines = [" ".join(words[start : min(start + per_line, count)]) for start in starts]
+        started = time.process_time()
+        change_ratio("\n".join(lines), "first " + "\n".join(reversed(lines)))
+        return time.process_time() - started
+
+    short = min(seconds(15_000) for _ in range(3))
+    assert min(seconds(120_000) for _ in range(2)) < 20 * short
 
 
 def test_diff_names_both_versions_and_shows_context_line() -> None:

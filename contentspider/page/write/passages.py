@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from bisect import bisect_right
+from bisect import bisect_left
 from hashlib import sha256
 from itertools import chain, groupby
 from operator import is_
@@ -42,6 +42,8 @@ MAX_PATH_SHARE = 0.5
 LEAST_TEXT = 20
 # A table that is cut repeats its header in each piece, if the header takes at most this share.
 MAX_HEADER_SHARE = 0.3
+# A piece that takes this share of the room is not made any larger.
+FULL_SHARE = 0.9
 # A sentence ends at a full stop before a space, unless a lower-case letter follows ("e.g. tea").
 # In scripts without spaces it ends at any full stop.
 SENTENCE_END = re.compile(
@@ -102,7 +104,7 @@ class _Piece(NamedTuple):
 
 
 class _Marks(NamedTuple):
-    """The spans, images and films of a block, as `Block` stores them."""
+    """The spans, images and films of a block, as `Block` stores them; *spans* are sorted."""
 
     spans: Sequence[Span]
     images: Sequence[tuple[Any, ...]]
@@ -192,12 +194,23 @@ class _Writer:
     def __init__(self, base: str, max_chars: int) -> None:
         self._resolver, self._max_chars = Resolver(base), max_chars
         self._least = int(max_chars * LEAST_SHARE)
+        # Characters of Markdown per character of text, in what was written last.
+        self._density = 1.0
+        # The Markdown of slices that were tried, by the number of their object, which they keep.
+        self._tried: dict[int, tuple[Block, str]] = {}
 
     def markdown(self, blocks: Sequence[Block]) -> str:
+        if len(blocks) == 1 and (tried := self._tried.get(id(blocks[0]))):
+            return tried[1]
         return write_markdown(parts(blocks, self._resolver))
 
     def size(self, blocks: Sequence[Block]) -> int:
-        return len(self.markdown(blocks))
+        return self._noted(len(self.markdown(blocks)), blocks)
+
+    def _noted(self, size: int, blocks: Sequence[Block]) -> int:
+        """Return the size of blocks after noting their density."""
+        self._density = max(1.0, size / _chars(blocks))
+        return size
 
     def title(self, headings: Sequence[Block]) -> str:
         """Return the line of headings at the beginning of a passage's text."""
@@ -300,15 +313,19 @@ class _Writer:
     ) -> int:
         """Return how many *units* from *start* on fit into *room* below a *header*."""
         # Markdown is at least as long as the text, so the text gives an upper bound.
-        most, chars = 1, _chars(units[start])
+        most = guess = 1
+        chars = _chars(units[start])
         while start + most < len(units) and chars + _chars(units[start + most]) <= room:
             chars += _chars(units[start + most])
             most += 1
+            guess += chars * self._density <= room
+        if chars > room + len(units[start]):
+            return 0
 
         def size(count: int) -> int:
             return self.size([*header, *_flat(units[start : start + count])])
 
-        return _largest(most, size, room)
+        return _largest(most, size, room, guess)
 
     def _smaller(self, unit: Unit, room: int) -> Iterator[Unit]:
         """Yield the smaller units of a unit that is too large: tables, groups of rows, slices."""
@@ -322,7 +339,8 @@ class _Writer:
             return
         for block in unit:
             paragraph = _paragraph(block) if block.row else block
-            if self.size([paragraph]) <= room:
+            was_tried = len(unit) == 1 and paragraph is block
+            if not was_tried and self.size([paragraph]) <= room:
                 yield [paragraph]
             else:
                 yield from ([slice_] for slice_ in self._slices(paragraph, room))
@@ -357,7 +375,7 @@ class _Writer:
         left out, and so are quotes and lists around the block that would take it.
         """
         text = block.text
-        if self.size([_slice(block, NO_MARKS, 0, min(LEAST_TEXT, len(text)))]) > room:
+        if len(self.markdown([_slice(block, NO_MARKS, 0, min(LEAST_TEXT, len(text)))])) > room:
             block = _replaced(block, path=block.path.rpartition("/")[2])
         waiting = sorted(block.spans, reverse=True)
         spans: list[Span] = []
@@ -368,34 +386,68 @@ class _Writer:
             while waiting and waiting[-1][0] < start + most:
                 spans.append(waiting.pop())
             marks = _Marks(spans, block.images, block.films)
-            count = self._fitting(block, marks, start, most, room)
+            count, slices = self._fitting(block, marks, start, most, room)
             if count < min(most, LEAST_TEXT):
                 marks = NO_MARKS
-                count = self._fitting(block, marks, start, most, room)
+                count, slices = self._fitting(block, marks, start, most, room)
             chars_left = len(text) - start - count
             if 0 < chars_left < self._least:
                 count = (count + chars_left) // 2
             end = _end(block, start, start + max(1, count))
             # A link or formula is not cut if it begins in the second half of the slice.
-            cut_spans = (first for first, last, _ in marks.spans if first < end < last)
+            begun = marks.spans[: bisect_left(marks.spans, (end,))]
+            cut_spans = (first for first, last, _ in begun if end < last)
             end = min((first for first in cut_spans if first > (start + end) // 2), default=end)
-            yield _slice(block, marks, start, end)
+            if end in slices:
+                tried = slices[end]
+                self._tried[id(tried[0])] = tried
+                yield tried[0]
+            else:
+                yield _slice(block, marks, start, end)
             start = end
 
-    def _fitting(self, block: Block, marks: _Marks, start: int, most: int, room: int) -> int:
-        """Return how many characters from *start* on, up to *most*, fit into *room* as a slice."""
+    def _fitting(
+        self, block: Block, marks: _Marks, start: int, most: int, room: int
+    ) -> tuple[int, dict[int, tuple[Block, str]]]:
+        """Return how many characters from *start* on, up to *most*, fit into *room* as a slice, and
+        the slices that were tried, with their Markdown, by their end.
+        """
+        slices: dict[int, tuple[Block, str]] = {}
 
         def size(count: int) -> int:
-            return self.size([_slice(block, marks, start, _end(block, start, start + count))])
+            end = _end(block, start, start + count)
+            if end not in slices:
+                slice_ = _slice(block, marks, start, end)
+                slices[end] = slice_, self.markdown([slice_])
+            return self._noted(len(slices[end][1]), [slices[end][0]])
 
-        return _largest(most, size, room)
+        guess = most if self._density == 1 else int(room * (1 + FULL_SHARE) / 2 / self._density)
+        return _largest(most, size, room, guess), slices
 
 
-def _largest(most: int, size: Callable[[int], int], room: int) -> int:
-    """Return the largest number up to *most* whose *size* is within *room*. *most* itself, the
-    common case, is tried first.
+def _largest(most: int, size: Callable[[int], int], room: int, guess: int) -> int:
+    """Return the largest number up to *most* whose *size* is within *room*, or a smaller one whose
+    size takes `FULL_SHARE` of the room.
+
+    Each trial writes Markdown, so few numbers are tried, from *guess* on.
     """
-    return most if size(most) <= room else bisect_right(range(1, most), room, key=size)
+    fits, too_many = 0, most + 1
+    number = max(1, min(guess, most))
+    step = 1
+    while too_many - fits > 1:
+        written = size(number)
+        if fits < number and written <= room:
+            fits = number
+            if written >= room * FULL_SHARE:
+                break
+            number += step
+        else:
+            too_many = number
+            number = min(number - step, number * room // written)
+        step *= 2
+        if not fits < number < too_many:
+            number = (fits + too_many) // 2
+    return fits
 
 
 def _units(blocks: Sequence[Block], least: int) -> list[Unit]:
@@ -473,10 +525,11 @@ def _slice(block: Block, marks: _Marks, start: int, end: int) -> Block:
     """
     text = block.text[start:end]
     text = text.rstrip("\n") if block.tag in PREFORMATTED_TAGS else text.rstrip()
+    count = bisect_left(marks.spans, (start + len(text),))
     spans = tuple(
         (max(first - start, 0), min(last - start, len(text)), mark)
-        for first, last, mark in marks.spans
-        if first < start + len(text) and last > start
+        for first, last, mark in marks.spans[:count]
+        if last > start
     )
     images, films = (
         tuple(
