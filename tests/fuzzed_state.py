@@ -17,7 +17,7 @@ from contentspider.index.schema import document_fields
 from contentspider.page.input.page import Page
 from contentspider.recrawl.judge import Facts
 from contentspider.recrawl.lastmod import LastmodCounts
-from contentspider.run.jobs import last_crawl
+from contentspider.run.last_crawl import last_crawl
 from contentspider.site.models.record import page_id
 from contentspider.site.own.texts import OwnText
 from contentspider.state.crawls.export import export_items

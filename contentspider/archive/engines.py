@@ -9,8 +9,8 @@ from threading import local
 from typing import TYPE_CHECKING, Any
 
 from contentspider.archive.child import Child
+from contentspider.ground.dask import SCHEME, connect
 from contentspider.ground.errors import ContentSpiderError
-from contentspider.ground.extras import require
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     Engine = Callable[[Iterable[Task]], Iterator[dict[str, Any]]]
 
-DASK = "dask://"
 RETRIES = 5  # how often Dask runs a task again whose machine is lost
 
 _thread = local()
@@ -54,15 +53,8 @@ def open_engine(name: str, processes: int = 0) -> Iterator[Engine]:
             finally:
                 while _children:
                     _children.pop().end()
-    elif name.startswith(DASK):
-        require("dask", f"--engine {name}")
-        from distributed import Client
-
-        new_client: Any = Client
-        try:
-            client = new_client(name.replace(DASK, "tcp://"), timeout=10)
-        except OSError as error:
-            raise ContentSpiderError(f"{name}: no Dask scheduler answers ({error})") from error
+    elif name.startswith(SCHEME):
+        client: Any = connect(name)
         with client:
             yield lambda tasks: _run_on_dask(client, tasks)
     else:

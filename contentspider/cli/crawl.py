@@ -21,6 +21,7 @@ from contentspider.cli.command import (
     print_crawls,
 )
 from contentspider.crawl.base.options import FILES, MOST_USED, PAGES, REQUESTS, RUNS
+from contentspider.ground.atomic import write_json
 from contentspider.ground.errors import ContentSpiderError, UsageError
 from contentspider.ground.extras import require
 from contentspider.ground.terminal import escape_steering, printable, say
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
     from contentspider.run.sitesfile import PlannedSite
     from contentspider.state.history.history import History
+    from contentspider.state.stores.remote import Objects
 
 RUN_MEANINGS = {
     Outcome.COMPLETE: "complete: every crawl is, or no site was due",
@@ -81,8 +83,18 @@ def crawl(options: argparse.Namespace) -> int:
     argument("--only SITE...", "crawl only these sites of the file"),
     argument("--jobs N", "crawls at a time (default: 2)", default=2, least=1),
     argument("--force", "accept that known pages are gone, however many (with --only SITE)"),
-    argument("--state URL", "store of models, histories and ledgers, for machines without a disk"),
-    argument("--lease URL", "PostgreSQL that keeps machines apart (docs/machines.md)"),
+    argument(
+        "--engine NAME",
+        "what crawls the sites: local (default), or a Dask cluster, dask://HOST:PORT, which needs"
+        " --state (docs/machines.md)",
+        default="local",
+    ),
+    argument(
+        "--state URL",
+        "store of the sites' states, for machines without a disk that lasts: one machine at a time"
+        " crawls a site (docs/machines.md)",
+        default="",
+    ),
     argument("--summary FILE", "write the outcome of each site, as JSON", Path),
     STATE_DIR,
     epilog=exit_codes(RUN_MEANINGS),
@@ -91,8 +103,9 @@ def run(options: argparse.Namespace) -> int:
     """Crawl many sites, or with --due the sites that are due. Each crawl runs in a process of its
     own. An unfinished crawl is resumed.
     """
-    from contentspider.run.jobs import Jobs, run_outcome, write_summary
-    from contentspider.run.sitesfile import read_sites
+    from contentspider.run.jobs import Jobs
+    from contentspider.run.results import run_outcome, summary_of
+    from contentspider.run.sitesfile import check_portable, read_sites
 
     started = datetime.now(timezone.utc)
     summary = options.summary.absolute() if options.summary else None
@@ -101,22 +114,46 @@ def run(options: argparse.Namespace) -> int:
             f"--summary {options.summary}: {summary.parent} is not a folder that you may write to"
         )
     state_dir = str(Path(options.state_dir).absolute()) if options.state_dir else ""
+    store = _store(options)
     file = options.file.absolute()
     if file.parent.is_dir():  # otherwise reading the file reports the error
         os.chdir(file.parent)  # a scheduler may start the command in any folder
-    sites = _selected_sites(read_sites(file), options)
-    hold = None
-    if options.state or options.lease:
-        require("cluster", "--state" if options.state else "--lease")
-        from contentspider.cluster.sites import share_sites
-
-        sites, hold = share_sites(sites, options.state, options.lease, state_dir)
-    jobs = Jobs(options.jobs, options.due, state_dir, options.force, hold)
+    sites = _selected_sites(read_sites(file, options.state), options)
+    if options.engine != "local":
+        for site in sites:
+            check_portable(file, site)
+    jobs = Jobs(
+        options.jobs, options.due, state_dir, options.force, options.engine, options.state
+    )
     results = jobs.run(sites)
     outcome = run_outcome(results, jobs.is_stopped)
+    record = summary_of(results, outcome, started)
     if summary:
-        write_summary(summary, results, outcome, started)
+        write_json(summary, record)
+    if store:
+        store.write("summary.json", json.dumps(record, indent=2).encode())
     return outcome
+
+
+def _store(options: argparse.Namespace) -> Objects | None:
+    """Return the store of ``--state``, if any; raises `ContentSpiderError` if it does not work."""
+    if not options.state:
+        if options.engine != "local":
+            raise UsageError(
+                "--engine needs --state URL: the machines of the cluster share what they know there"
+            )
+        return None
+    require("remote", "--state")
+    from contentspider.state.stores.remote import is_url, open_objects
+
+    try:
+        if not is_url(options.state):
+            raise ContentSpiderError("give a URL, such as s3://bucket/state or file:///folder")
+        store = open_objects(options.state)
+        store.check()
+    except ContentSpiderError as error:
+        raise ContentSpiderError(f"--state {options.state}: {error}") from error
+    return store
 
 
 def _selected_sites(sites: Sequence[PlannedSite], options: argparse.Namespace) -> list[PlannedSite]:

@@ -26,7 +26,6 @@ EXTRAS = {
     "remote": ("fsspec", "s3fs"),
     "archive": ("fsspec", "fastwarc", "warcio"),
     "dask": ("distributed",),
-    "cluster": ("fsspec", "psycopg"),
     "langchain": ("langchain_core",),
     "llamaindex": ("llama_index",),
     "haystack": ("haystack",),

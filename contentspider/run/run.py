@@ -174,8 +174,9 @@ def is_address(text: str) -> bool:
 
 def crawl(options: argparse.Namespace) -> int:
     """Run the crawl, print a summary, and return the exit code (`Outcome`)."""
-    is_default = not options.output
-    options.output = options.output or [DEFAULT_OUTPUT]
+    is_default = options.output == []
+    # None: the parent of this process writes the outputs.
+    options.output = [DEFAULT_OUTPUT] if is_default else options.output or []
     addresses = start_addresses(options)
     for address in addresses:
         check_proxy(with_scheme(address))

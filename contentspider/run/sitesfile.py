@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from difflib import get_close_matches
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scrapy.settings import Settings
@@ -25,10 +26,10 @@ from contentspider.run.flags import BY_KEY, CRAWL_FLAGS
 from contentspider.run.run import is_address
 from contentspider.state.crawls.folder import index_url
 from contentspider.state.files.formats import STDOUT, Output
+from contentspider.state.stores.remote import is_url, open_objects
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from pathlib import Path
 
 NAME = re.compile(r"[\w+-][\w.+-]{0,99}")
 INTERVAL = re.compile(r"(\d{1,6})\s*([smhdw])")
@@ -36,6 +37,14 @@ UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"
 # Is replaced by the site's name in outputs, so that [defaults] can say where all items go.
 SITE_MARK = "{site}"
 TEXTS = Option("urls", [], "")
+# Settings that a run with a store of states decides.
+STATE_SETTINGS = tuple(
+    f"CONTENTSPIDER_{name}" for name in ("MODELS_DIR", "HISTORY_URL", "INDEX", "OUTPUT_FILE")
+)
+WARC = "CONTENTSPIDER_WARC_FILE"
+# Keys with paths of files that a crawl reads.
+FILE_KEYS = ("login", "fields", "browser")
+LOCAL_INDEX = re.compile("default$|sqlite:|tantivy:")
 # Settings that the run itself sets for each crawl.
 DECIDED = ("CONTENTSPIDER_CRAWL", "CONTENTSPIDER_RESUME", "CONTENTSPIDER_STATE_DIR", "LOG_FILE")
 
@@ -126,12 +135,20 @@ KEYS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def read_sites(path: Path) -> list[PlannedSite]:
-    """Return the sites of a file; raises `SitesFileError`. Folders of outputs must exist."""
+def read_sites(path: Path | str, state: str = "") -> list[PlannedSite]:
+    """Return the sites of a file; raises `SitesFileError`. Folders of outputs must exist. With the
+    URL of a *state*, items go to ``STATE/outputs/SITE.jsonl`` unless the file says otherwise.
+    """
+    path = Path(path)
+    output = f"{state.rstrip('/')}/outputs/{SITE_MARK}.jsonl" if state else f"{SITE_MARK}.jsonl"
     tables = read_toml(path, SitesFileError)
     defaults, sites = _checked_tables(path, tables)
     common = _read(f"{path}: defaults", defaults)
+    common = {"output": [output]} | common
     planned = [_plan(path, name, table, common) for name, table in sites.items()]
+    if state:
+        for site in planned:
+            _check_state(f"{path}: site {site.name!r}", site)
     writers: dict[str, str] = {}
     for site in planned:
         for output in site.options["output"]:
@@ -174,15 +191,14 @@ def _plan(path: Path, name: str, table: Any, common: Mapping[str, Any]) -> Plann
     values = {**common, **own}
     if "urls" not in values:
         raise SitesFileError(f"{where}: the key 'urls' (where to start) is missing")
-    outputs = values.get("output") or [f"{SITE_MARK}.jsonl"]
-    values["output"] = [output.replace(SITE_MARK, name) for output in outputs]
+    values["output"] = [output.replace(SITE_MARK, name) for output in values["output"]]
     try:
         for output in values["output"]:
             if mark := re.search(r"\{\w*\}", output):
                 raise SitesFileError(f"{mark[0]} is unknown; {SITE_MARK} is the site's name")
             if output == STDOUT:
                 raise SitesFileError("items go to a file or folder, not to standard output")
-            if "://" not in output:
+            if not is_url(output):
                 Output.parse(output)
     except ContentSpiderError as error:
         raise SitesFileError(f"{where}, key 'output': {error}") from error
@@ -208,3 +224,41 @@ def _read(where: str, table: Mapping[str, Any]) -> dict[str, Any]:
             shown = "" if name in ("urls", "settings") else f"{value!r} cannot be used: "
             raise SitesFileError(f"{where}, key {name!r}: {shown}{error}") from error
     return values
+
+
+def _check_state(where: str, site: PlannedSite) -> None:
+    """Raise `SitesFileError` if a site has a key that does not work with ``--state``."""
+    taken = [key for key in ("models", "history") if site.options.get(key)]
+    taken += [name for name, _ in site.options["set"] if name in STATE_SETTINGS]
+    if taken:
+        raise SitesFileError(
+            f"{where}, key {taken[0]!r}: leave it out with --state, which has models and histories,"
+            " and publishes the outputs and indexes of the keys 'output' and 'index'"
+        )
+    for output in filter(is_url, site.options["output"]):
+        url, _, name = output.rpartition("/")
+        try:
+            open_objects(url)
+            Output.parse(name)
+        except ContentSpiderError as error:
+            raise SitesFileError(f"{where}, key 'output': {error}") from error
+
+
+def check_portable(path: Path, site: PlannedSite) -> None:
+    """Raise `SitesFileError` if a site needs files that only this machine has."""
+    files = [(key, site.options.get(key) or "") for key in FILE_KEYS]
+    local = [
+        *[("output", output) for output in site.options["output"] if not is_url(output)],
+        *[("index", url) for url in site.options.get("index") or () if LOCAL_INDEX.match(url)],
+        *[(key, file) for key, file in files if file and not Path(file).is_absolute()],
+        *[entry for entry in site.options["set"] if entry[0] == WARC and entry[1]],
+    ]
+    if local:
+        key, value = local[0]
+        advice = "give a URL, or leave it out"
+        if key in FILE_KEYS:
+            advice = "give an absolute path, where each machine has the file"
+        raise SitesFileError(
+            f"{path}: site {site.name!r}, key {key!r}: {value} is on this machine, but other"
+            f" machines crawl the site; {advice}"
+        )

@@ -130,7 +130,7 @@ def _counts(stats: Mapping[str, Any], items: int, outputs: Sequence[str], models
         *_directives(count("pages/directives")),
         *_documents(stats),
         *_skipped(skipped_kinds(stats)),
-        _outputs(stats, outputs),
+        *_outputs(stats, outputs),
         _models(stats, models),
         *_quality(stats),
         *_capped(stats),
@@ -168,12 +168,14 @@ def _documents(stats: Mapping[str, Any]) -> list[str]:
     return [f"documents: {', '.join(parts)}"] if parts else []
 
 
-def _outputs(stats: Mapping[str, Any], outputs: Sequence[str]) -> str:
+def _outputs(stats: Mapping[str, Any], outputs: Sequence[str]) -> list[str]:
     """Return the line with the crawl's outputs, and whether they replace existing files."""
+    if not outputs:
+        return []
     line = f"items:  {', '.join(outputs)}"
     if Ending.from_stats(stats).misses_known_pages:
         line += " (files that existed before are unchanged)"
-    return line
+    return [line]
 
 
 def _skipped(kinds: str) -> list[str]:

@@ -13,7 +13,7 @@ import pytest
 
 from contentspider.cli import build_parser
 from contentspider.cli.crawl import RUN_MEANINGS
-from contentspider.run.jobs import SiteResult
+from contentspider.run.results import SiteResult
 from contentspider.run.sitesfile import KEYS
 from tests.conftest import ROOT, TIMEOUT, Site, read_jsonl
 from tests.sites import small_site

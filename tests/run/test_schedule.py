@@ -8,8 +8,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contentspider.run import jobs
-from contentspider.run.jobs import AT_ONCE, Jobs, LastCrawl, SiteResult, last_crawl, run_outcome
+from contentspider.run import site_job
+from contentspider.run.child import Ended
+from contentspider.run.jobs import Jobs
+from contentspider.run.last_crawl import AT_ONCE, LastCrawl, last_crawl
+from contentspider.run.results import SiteResult, run_outcome
+from contentspider.run.site_job import SiteJob
 from contentspider.run.sitesfile import PlannedSite
 from contentspider.state.crawls.ledgers import crawl_ledger
 from contentspider.state.ledger import ledger as runs
@@ -19,6 +23,7 @@ from contentspider.state.outcome import Outcome
 from tests.messages import wording
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 DAY = timedelta(days=1)
@@ -78,7 +83,21 @@ def test_interval_counts_from_start_of_crawl_with_tolerance() -> None:
 
 
 def planned(name: str, interval: timedelta = DAY) -> PlannedSite:
-    return PlannedSite(name, {}, interval)
+    return PlannedSite(name, {"url": [f"http://{name}.example/"]}, interval)
+
+
+def instead_of_crawls(
+    monkeypatch: pytest.MonkeyPatch, crawl: Callable[[PlannedSite, bool], None]
+) -> None:
+    """Call a function with the site, and whether it is resumed, instead of each crawl."""
+
+    def complete(job: SiteJob, *_: object, resume: bool = False) -> Ended:
+        crawl(job._site, resume)
+        return Ended(SiteResult(job._site.name, "complete", 0))
+
+    monkeypatch.setattr(
+        SiteJob, "_crawl", lambda job, *given: complete(job, *given[:-1], resume=given[-1])
+    )
 
 
 def test_due_sites_are_crawled_most_overdue_first(
@@ -97,13 +116,12 @@ def test_due_sites_are_crawled_most_overdue_first(
         crawled(ledger, monkeypatch, reason, began=now - timedelta(days=days))
     order = []
 
-    def crawl(_: Jobs, site: PlannedSite, resume: bool) -> SiteResult:
+    def crawl(site: PlannedSite, resume: bool) -> None:
         order.append((site.name, resume))
         if site.name == "new":  # elsewhere somebody crawls the next one
             crawled(crawl_ledger("meanwhile", state), monkeypatch, "finished", began=now)
-        return SiteResult(site.name, "complete", 0)
 
-    monkeypatch.setattr(Jobs, "_crawl", crawl)
+    instead_of_crawls(monkeypatch, crawl)
     sites = [planned(name) for name in ("early", "late", "new", "later", "stopped", "meanwhile")]
     results = Jobs(1, only_due=True, state_dir=state).run([*sites, planned("weekly", 7 * DAY)])
     assert order == [("new", False), ("later", False), ("stopped", True), ("late", False)]
@@ -132,18 +150,42 @@ def test_number_of_parallel_crawls_is_limited(
     both = threading.Barrier(2, timeout=60)  # nobody passes alone
     running, most = set[str](), []
 
-    def crawl(_: Jobs, site: PlannedSite, resume: bool) -> SiteResult:
+    def crawl(site: PlannedSite, resume: bool) -> None:
         running.add(site.name)
         both.wait()
         most.append(len(running))
         both.wait()
         running.discard(site.name)
-        return SiteResult(site.name, "complete", 0)
 
-    monkeypatch.setattr(Jobs, "_crawl", crawl)
+    instead_of_crawls(monkeypatch, crawl)
     Jobs(2, state_dir=str(tmp_path)).run([planned(name) for name in "abcdef"])
     assert len(most) == 6
     assert set(most) == {2}
+
+
+def test_sites_that_share_a_host_are_never_crawled_at_the_same_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    running, done, alone = set[str](), list[str](), threading.Event()
+
+    def crawl(site: PlannedSite, resume: bool) -> None:
+        running.add(site.name)
+        assert not {"a", "b"} <= running
+        if site.name == "a":
+            assert alone.wait(60), "the third site has its turn while the second one waits"
+        alone.set()
+        running.discard(site.name)
+        done.append(site.name)
+
+    instead_of_crawls(monkeypatch, crawl)
+    sites = [
+        PlannedSite("a", {"url": ["http://h.example/a"]}),
+        PlannedSite("b", {"url": ["http://h.example/b", "http://b.example/"]}),
+        PlannedSite("c", {"url": ["http://c.example/"]}),
+    ]
+    results = Jobs(2, state_dir=str(tmp_path)).run(sites)
+    assert done[0] == "c"
+    assert [result.outcome for result in results] == ["complete"] * 3
 
 
 def test_crawl_that_cannot_start_does_not_stop_other_crawls(
@@ -162,7 +204,7 @@ def test_crawl_started_elsewhere_meanwhile_is_not_failure(
     site = PlannedSite("a", options)
     ledger = crawl_ledger("a", str(tmp_path))
     looks = iter([False])  # when it is looked at first, the other one has not begun
-    monkeypatch.setattr(jobs, "is_in_use", lambda path: next(looks, is_in_use(path)))
+    monkeypatch.setattr(site_job, "is_in_use", lambda path: next(looks, is_in_use(path)))
     with lock_of(ledger):
         (result,) = Jobs(1, state_dir=str(tmp_path)).run([site])
     assert result.outcome == "running"

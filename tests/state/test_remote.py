@@ -116,15 +116,15 @@ class Clock:
 
 
 def test_delayed_writer_writes_nothing(objects: Objects, monkeypatch: pytest.MonkeyPatch) -> None:
-    clock, read = Clock(monkeypatch), objects.read
+    clock, read, mark_of = Clock(monkeypatch), objects.read, objects.mark
     for seconds, is_late in ((LOCK_SECS / 2, False), (LOCK_SECS / 2 + 1, True)):
 
-        def slowly(name: str, seconds: float = seconds) -> tuple[bytes, str] | None:
+        def slowly(name: str, seconds: float = seconds) -> str:
             clock.seconds += seconds if name == "x" else 0
-            return read(name)
+            return mark_of(name)
 
         mark = (read("x") or ("", ""))[1]
-        monkeypatch.setattr(objects, "read", slowly)
+        monkeypatch.setattr(objects, "mark", slowly)
         if is_late:
             with pytest.raises(ReplacedError):
                 objects.replace("x", b"late", mark)

@@ -33,7 +33,6 @@ ROOMS = {
     "archive": {"ground", "page", "site", "state"},
     "integrations": {"ground", "site", "state"},
     "render": {"ground", "page", "site", "state", "crawl"},
-    "cluster": {"ground", "page", "site", "state", "crawl", "run"},
     "web": {"ground", "page", "site", "state", "index", "crawl", "rules"},
 }
 # What a room imports within a function, when a crawl asks for it.

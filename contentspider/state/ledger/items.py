@@ -236,6 +236,10 @@ class Items:
                 continue
             yield record
 
+    def last_number(self) -> int:
+        """Return how many items were recorded, without reading them."""
+        return self._database.count("SELECT max(number) FROM items")
+
     def count(self, reason: str | None = None) -> int:
         """Return how many items were released, or dropped for a *reason*."""
         which = "line IS NOT NULL" if reason is None else "reason = ?"

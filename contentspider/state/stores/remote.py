@@ -10,7 +10,7 @@ import socket
 import time
 import uuid
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -112,21 +112,43 @@ class Objects:
             return None
         return data, sha256(data).hexdigest()
 
-    def replace(self, name: str, data: bytes, mark: str) -> str:
-        """Replace the version with a *mark* ("": a new object), and return the new mark; raises
-        `ReplacedError` if the object has another version.
+    def mark(self, name: str) -> str:
+        """Return the mark of an object's version, "" if there is none."""
+        digest = sha256()
+        try:
+            with (
+                self._as_remote_error(f"{name} cannot be read"),
+                self._files.open(self._path(name), "rb") as file,
+            ):
+                while part := file.read(1_000_000):
+                    digest.update(part)
+        except FileNotFoundError:
+            return ""
+        return digest.hexdigest()
+
+    def write(self, name: str, data: bytes) -> None:
+        """Write an object that no other process writes."""
+        with self._as_remote_error(f"{name} cannot be written"):
+            self._make_folder(name)
+            self._files.pipe_file(self._path(name), data)
+
+    def replace(self, name: str, data: bytes | Path, mark: str) -> str:
+        """Replace the version with a *mark* ("": a new object) by *data* or a file with it, and
+        return the new mark; raises `ReplacedError` if the object has another version.
         """
         lock = f"{name}.lock"
         with self._locked(lock, name) as until:
-            current = self.read(name)
-            if (current[1] if current else "") != mark or time.time() > until:
+            if self.mark(name) != mark or time.time() > until:
                 raise ReplacedError(f"{self.url}/{name} has changed")
             part = f"{name}.{uuid.uuid4().hex}.partial"
+            if isinstance(data, Path):
+                self.upload(data, part)
+            else:
+                self.write(part, data)
+            new_mark = self.mark(part)
             with self._as_remote_error(f"{name} cannot be written"):
-                self._make_folder(part)
-                self._files.pipe_file(self._path(part), data)
                 self._files.mv(self._path(part), self._path(name))
-        return sha256(data).hexdigest()
+        return new_mark
 
     @contextmanager
     def _locked(self, lock: str, name: str) -> Iterator[float]:
@@ -182,6 +204,12 @@ class Objects:
             with suppress(FileNotFoundError, RemoteError), self._as_remote_error(name):
                 self._files.rm_file(self._path(name))
 
+    def names(self, folder: str) -> set[str]:
+        """Return the names of the objects in a folder."""
+        with self._as_remote_error(f"{folder} cannot be listed"):
+            paths = self._files.glob(f"{self._root}/{folder}/*")
+        return {f"{folder}/{str(path).rpartition('/')[2]}" for path in paths}
+
     def folders_with(self, name: str) -> list[str]:
         """Return the folders that have an object with this *name*."""
         with self._as_remote_error("it cannot be listed"):
@@ -221,12 +249,21 @@ class S3Objects(Objects):
         except FileNotFoundError:
             return None
 
-    def replace(self, name: str, data: bytes, mark: str) -> str:
+    def mark(self, name: str) -> str:
+        """Return an object's ETag, "" if there is no object."""
+        try:
+            with self._as_remote_error(f"{name} cannot be read"):
+                return str(self._call("head_object", name)["ETag"])
+        except FileNotFoundError:
+            return ""
+
+    def replace(self, name: str, data: bytes | Path, mark: str) -> str:
         """Replace the version with an ETag ("": create the object) and return the new ETag."""
         condition = {"IfMatch": mark} if mark else {"IfNoneMatch": "*"}
-        with self._as_remote_error(f"{name} cannot be written"):
+        with self._as_remote_error(f"{name} cannot be written"), ExitStack() as opened:
+            body = opened.enter_context(data.open("rb")) if isinstance(data, Path) else data
             try:
-                return str(self._call("put_object", name, Body=data, **condition)["ETag"])
+                return str(self._call("put_object", name, Body=body, **condition)["ETag"])
             except FileNotFoundError as error:
                 # If an earlier version was read (*mark*), the object has been deleted since.
                 # Otherwise the bucket does not exist.

@@ -117,6 +117,11 @@ class SharedFiles:
         """Tell whether the local files are newer than the store's."""
         return self._note().unsent
 
+    def is_changed(self, files: Mapping[str, Path]) -> bool:
+        """Tell whether *files* differ from those that were in the store last."""
+        known = {name: entry.sha256 for name, entry in self._note().files.items()}
+        return known != {name: _digest(path) for name, path in files.items()}
+
     def begin_change(self) -> None:
         """Record that the local files are about to become newer than the store's."""
         self._write_note(replace(self._note(), unsent=True))

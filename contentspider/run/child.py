@@ -1,0 +1,180 @@
+"""Runs the crawl of a site as a child process, and reads its result."""
+
+from __future__ import annotations
+
+import atexit
+import json
+import logging
+import os
+import signal
+import subprocess
+import sys
+import threading
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from contentspider.crawl.learning.learn_server import LearnServer
+from contentspider.run.results import SiteResult, times
+from contentspider.run.summary import site_qualities
+from contentspider.state.outcome import Ending, Outcome, doubtful_templates
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+logger = logging.getLogger(__name__)
+
+CHILD = "contentspider.crawl_process"
+LOGS = "logs"
+# If a crawl ends before it can write its stats, the last line of its log gives the reason.
+TAIL_BYTES = 4_096
+
+
+@cache
+def learn_server() -> LearnServer:
+    """Return the server that learns the sites of all crawls of this process."""
+    server = LearnServer().__enter__()
+    atexit.register(server.__exit__, None, None, None)
+    return server
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The *result* of a crawl, and its *ending* (None: it ended before it could tell)."""
+
+    result: SiteResult
+    ending: Ending | None = None
+
+
+class Child:
+    """The child process that crawls the site *name*; its log and stats go to the folder *logs*.
+
+    Each child is in its own session, so that Ctrl-C in a terminal reaches it once, through this
+    process. If it *has_lease*, it ends unless `renew` is called in time, or if this process dies.
+    """
+
+    def __init__(self, name: str, logs: Path, has_lease: bool) -> None:
+        self._name, self._has_lease = name, has_lease
+        self.log = logs / f"{name}.log"
+        self.stats = self.log.with_suffix(".stats.json")
+        self._lock = threading.RLock()
+        self._process: subprocess.Popen[str] | None = None
+        self.is_stopped = False
+
+    def run(
+        self,
+        options: Mapping[str, Any],
+        ends: float,
+        tick: Callable[[], None] | None,
+        tick_secs: float,
+    ) -> Ended | None:
+        """Run the crawl with *options*, and return its result; None if it was stopped before. The
+        lease ends at *ends*. *tick* is called every *tick_secs* meanwhile. Raises OSError.
+        """
+        self.log.parent.mkdir(parents=True, exist_ok=True)
+        self.stats.unlink(missing_ok=True)
+        if self.log.exists():  # a person may not have read yet why the last crawl failed
+            self.log.replace(self.log.with_suffix(".previous.log"))
+        started = datetime.now(timezone.utc)
+        # By standard input, because all users of the machine can see a command line.
+        given = dict(options) | {"stats": str(self.stats), "lease": self._has_lease}
+        with self.log.open("wb") as file:
+            with self._lock:
+                if self.is_stopped:
+                    return None
+                self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
+                    [sys.executable, "-m", CHILD, self._name],
+                    stdin=subprocess.PIPE,
+                    stdout=file,
+                    stderr=file,
+                    env=os.environ | learn_server().environment,
+                    text=True,
+                    start_new_session=True,
+                )
+                self._tell(json.dumps(given))
+            if self._has_lease:
+                self.renew(ends)
+            else:
+                self.end()
+            try:
+                code = self._wait(tick, tick_secs)
+            finally:
+                self.end()
+        return self._ended(code, started)
+
+    def _wait(self, tick: Callable[[], None] | None, tick_secs: float) -> int:
+        assert self._process
+        while True:
+            try:
+                return self._process.wait(tick_secs if tick else None)
+            except subprocess.TimeoutExpired:
+                assert tick
+                tick()
+
+    def _tell(self, line: str) -> None:
+        with self._lock, suppress(OSError, ValueError):  # it has ended
+            if self._process and self._process.stdin:
+                self._process.stdin.write(line + "\n")
+                self._process.stdin.flush()
+
+    def renew(self, ends: float) -> None:
+        """Tell the child that the lease ends at *ends* on the clock of `time.monotonic`."""
+        self._tell(repr(ends))
+
+    def end(self) -> None:
+        """Close the standard input of the child. If it has a lease, it is killed."""
+        with self._lock, suppress(OSError):
+            if self._process and self._process.stdin:
+                self._process.stdin.close()
+
+    def stop(self) -> bool:
+        """Ask the crawl to end in order, or not to begin; return whether it is running."""
+        with self._lock:
+            self.is_stopped = True
+            if self._process is None or self._process.poll() is not None:
+                return False
+            with suppress(ProcessLookupError):
+                self._process.send_signal(signal.SIGTERM)
+            return True
+
+    def _ended(self, code: int, started: datetime) -> Ended:
+        outcome = _outcome_of(code)
+        result = SiteResult(
+            self._name, outcome.name.lower(), code, **times(started), log=str(self.log)
+        )
+        try:
+            record = json.loads(self.stats.read_bytes())
+        except (OSError, ValueError):  # the crawl ended before it wrote its stats
+            how = f"it was ended by {signal.Signals(-code).name}" if code < 0 else ""
+            return Ended(replace(result, reasons=(how,) if how else _last_line(self.log)))
+        stats = record["stats"]
+        quality = next(iter(site_qualities(stats)), None)
+        f1, f1_pages = quality[:2] if quality else (None, 0)
+        result = replace(
+            result,
+            items=stats.get("item_scraped_count", 0),
+            f1=f1,
+            f1_pages=f1_pages,
+            doubtful=tuple(doubtful_templates(stats)),
+            reasons=tuple(record["reasons"]),
+        )
+        return Ended(result, Ending.from_stats(stats))
+
+
+def _outcome_of(code: int) -> Outcome:
+    """Return the outcome for the exit code of a process; a signal is an interruption."""
+    if code in [*Outcome]:
+        return Outcome(code)
+    return Outcome.INTERRUPTED if code < 0 else Outcome.ERROR
+
+
+def _last_line(log: Path) -> tuple[str, ...]:
+    """Return the last line of a log, which says why a crawl did not begin."""
+    try:
+        text = log.read_bytes()[-TAIL_BYTES:].decode(errors="replace")
+    except OSError:
+        return ()
+    return tuple([line for line in text.splitlines() if line.strip()][-1:])

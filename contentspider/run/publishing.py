@@ -1,0 +1,119 @@
+"""Publishes what follows from the state of a site: its models, outputs and search indexes.
+
+The state itself is in the store before. So whoever holds the lease of the site can publish it, also
+after the machine that crawled the site was lost, and publishing twice does no harm.
+"""
+
+from __future__ import annotations
+
+import logging
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from contentspider.ground.errors import ContentSpiderError
+from contentspider.ground.sites import SiteKeys
+from contentspider.index.engine import redacted_url
+from contentspider.index.errors import EngineError
+from contentspider.index.operations import sync
+from contentspider.state.crawls.export import export_items
+from contentspider.state.files.formats import Output
+from contentspider.state.outcome import Outcome
+from contentspider.state.stores.lease import LeaseLostError
+from contentspider.state.stores.models import ModelStore
+from contentspider.state.stores.remote import is_url, open_objects
+from contentspider.state.stores.shared_models import SharedModels
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from contentspider.run.results import SiteResult
+    from contentspider.state.outcome import Ending
+    from contentspider.state.stores.site_state import SiteState
+
+logger = logging.getLogger(__name__)
+
+
+class Publisher:
+    """Publishes the *state* of a site whose crawl has *options*, in the store at *url*. *check* is
+    called before each step, and raises an error if the lease of the site is lost.
+    """
+
+    def __init__(
+        self, url: str, state: SiteState, options: Mapping[str, Any], check: Callable[[], None]
+    ) -> None:
+        self._state, self._options, self._check = state, options, check
+        self._models = SharedModels(open_objects(f"{url}/models"), state.models)
+
+    def pull_models(self) -> None:
+        """Download the models of the start sites, and those that earlier crawls used."""
+        by = dict(self._options["set"]).get("CONTENTSPIDER_SITE_BY", "domain")
+        starts = map(SiteKeys(by).key, self._options["url"])
+        for site in {*starts, *ModelStore(self._state.models).sites()}:
+            self._models.generations(site)
+
+    def publish(self, result: SiteResult, ending: Ending | None) -> SiteResult:
+        """Publish what the crawl with this *result* and *ending* has changed. Return the result
+        with what failed. Raises `LeaseLostError`.
+        """
+        self._check()
+        for error in self._models.send_all():
+            result = _with_problem(result, Outcome.INCOMPLETE, str(error))
+        if ending is None or not self._state.ledger.is_file():
+            return result
+        for output in self._options["output"]:
+            result = self._attempt(result, Outcome.OUTPUT_FAILED, self._write, output, ending)
+        if ending.is_end and self._state.history.is_file():
+            for url in self._options.get("index") or ():
+                result = self._attempt(result, Outcome.INDEX_BEHIND, self._index, url)
+        return result
+
+    def _attempt(
+        self, result: SiteResult, problem: Outcome, step: Callable[..., None], *arguments: Any
+    ) -> SiteResult:
+        self._check()
+        try:
+            step(*arguments)
+        except LeaseLostError:
+            raise
+        except ContentSpiderError as error:
+            logger.error("%s: %s", result.site, error)
+            return _with_problem(result, problem, str(error))
+        return result
+
+    def _write(self, output: str, ending: Ending) -> None:
+        """Write the items to an output, if the crawl may replace it."""
+        page_kind = self._options.get("format") or "md"
+        if not is_url(output):
+            file = Output.parse(output, page_kind)
+            if ending.may_replace(file.path.exists()):
+                export_items(self._state.ledger, [file])
+            return
+        url, _, name = output.rpartition("/")
+        objects = open_objects(url)
+        mark = objects.mark(name)
+        if not ending.may_replace(bool(mark)):
+            return
+        with tempfile.TemporaryDirectory(dir=self._state.ledger.parent, prefix=".out-") as folder:
+            file = Output.parse(str(Path(folder, name)), page_kind)
+            export_items(self._state.ledger, [file])
+            if file.path.exists():  # a crawl without items writes none
+                self._check()
+                objects.replace(name, file.path, mark)
+
+    def _index(self, url: str) -> None:
+        def check(_done: int, _total: int) -> None:
+            self._check()
+
+        report = sync(self._state.history, url, bool(self._options.get("force")), check)
+        logger.info("%s: %s", redacted_url(url), report)
+        if report.refused:
+            raise EngineError(f"{redacted_url(url)} refused {len(report.refused)} documents")
+
+
+def _with_problem(result: SiteResult, problem: Outcome, reason: str) -> SiteResult:
+    """Return a result with a problem that came after a complete crawl."""
+    if result.outcome == Outcome.COMPLETE.name.lower():
+        result = replace(result, outcome=problem.name.lower(), exit_code=int(problem))
+    return replace(result, reasons=(*result.reasons, reason))
