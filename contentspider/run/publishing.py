@@ -106,7 +106,8 @@ class Publisher:
         def check(_done: int, _total: int) -> None:
             self._check()
 
-        report = sync(self._state.history, url, bool(self._options.get("force")), check)
+        force, take_over = (bool(self._options.get(name)) for name in ("force", "take_over"))
+        report = sync(self._state.history, url, force, take_over, check)
         logger.info("%s: %s", redacted_url(url), report)
         if report.refused:
             raise EngineError(f"{redacted_url(url)} refused {len(report.refused)} documents")
