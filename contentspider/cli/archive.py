@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from contentspider.cli.command import MODELS, STATE_DIR, argument, command
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.terminal import say
+from contentspider.state.outcome import Outcome
 
 if TYPE_CHECKING:
     import argparse
@@ -33,7 +34,7 @@ PROGRESS_SECS = 10.0
     STATE_DIR,
     extra="archive",
 )
-def archive(options: argparse.Namespace) -> None:
+def archive(options: argparse.Namespace) -> int:
     """Extract any number of stored pages. A site without a model is learned from a sample of its
     pages in all shards. Each site's items are written to a folder of its own. A second run does
     only the rest of an unfinished one.
@@ -73,6 +74,7 @@ def archive(options: argparse.Namespace) -> None:
     )
     if problems:
         raise ContentSpiderError("\n".join(["not all could be read or written:", *problems]))
+    return Outcome.INCOMPLETE if left_out else Outcome.COMPLETE
 
 
 def _with_progress(

@@ -192,7 +192,7 @@ def _parse_changes(text: str) -> tuple[str, ...]:
     argument(
         "--only KINDS",
         f"only these changes, with commas: {', '.join(CHANGES)} (default: all; in a feed and for a"
-        " webhook all but unchanged)",
+        " webhook all but refiltered and unchanged)",
         _parse_changes,
     ),
     argument(

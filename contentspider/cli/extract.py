@@ -13,12 +13,14 @@ from contentspider.cli.command import LEARNING, argument, command, learning_opti
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.terminal import printable, say
 from contentspider.state.files.formats import PAGE_KINDS, STDOUT, STDOUT_WRITERS, WRITERS, Output
+from contentspider.state.outcome import Outcome
 from contentspider.state.stores.remote import is_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from contentspider.ground.fetch import Fetched
+    from contentspider.site.models.failures import Failures
     from contentspider.site.models.record import OptionalFields
 
 
@@ -58,15 +60,17 @@ def folder(text: str) -> Path:
     option("summary"),
     option("records"),
 )
-def extract(options: argparse.Namespace) -> None:
+def extract(options: argparse.Namespace) -> int:
     """Extract pages that you have, or single pages of the web. Each folder of HTML files is a site,
     and is learned. A page that is given by its address or on standard input is judged without other
     pages of its site.
     """
+    from contentspider.site.models.failures import Failures
     from contentspider.site.models.record import OptionalFields
 
+    failures = Failures()
     fields = OptionalFields(options.passages, options.images, options.summary, options.records)
-    items = _items(options, fields)
+    items = _items(options, fields, failures)
     if options.output == STDOUT:
         written = STDOUT_WRITERS[options.format or "json"](lambda: items, sys.stdout.buffer)
     else:
@@ -82,10 +86,16 @@ def extract(options: argparse.Namespace) -> None:
 
             if written:
                 output.write(records)
-    if not written:
+    if not written and not failures.pages:
         raise ContentSpiderError(_nothing_extracted(options.source))
     if options.output != STDOUT or written > 1:
         say(f"{written} pages" + ("" if options.output == STDOUT else f" -> {options.output}"))
+    for kind, count in failures.fields.items():
+        say(f"{count} pages have an empty field because of an error: {kind}")
+    if failures.pages:
+        say(f"{len(failures.pages)} pages are left out because of errors, which the log names")
+        return Outcome.INCOMPLETE
+    return Outcome.COMPLETE
 
 
 def _nothing_extracted(sources: Sequence[str]) -> str:
@@ -97,7 +107,7 @@ def _nothing_extracted(sources: Sequence[str]) -> str:
 
 
 def _items(
-    options: argparse.Namespace, optional_fields: OptionalFields
+    options: argparse.Namespace, optional_fields: OptionalFields, failures: Failures
 ) -> Iterator[dict[str, object]]:
     """Yield the items of all sources: single pages first, then folders and files."""
     from contentspider.extract import extract_paths, page_item
@@ -110,7 +120,7 @@ def _items(
         page = _read_page(source, options)
         yield page_item(page, learning, options.models, optional_fields)
     if paths:
-        yield from extract_paths(paths, learning, options.models, optional_fields)
+        yield from extract_paths(paths, learning, options.models, optional_fields, failures)
 
 
 def _is_single(source: str) -> bool:
