@@ -28,6 +28,7 @@ from contentspider.site.judge.featuresets import needs_attributes
 from contentspider.site.judge.prior import Prior
 from contentspider.site.learn.options import LearningOptions
 from contentspider.site.learn.single_page import extract_page, hidden_text
+from contentspider.site.models.failures import Failures
 from contentspider.site.models.folder import MANIFEST
 from contentspider.site.models.model import SiteModel
 from contentspider.site.models.record import (
@@ -166,21 +167,39 @@ def _extract(
     return extract_page(page, site, Prior.chosen(options.prior_file))
 
 
+def _item(
+    page: Page,
+    site: str,
+    model: SiteModel | None,
+    options: LearningOptions,
+    optional_fields: OptionalFields,
+    failures: Failures,
+) -> dict[str, object]:
+    """Return the item fields of a page."""
+    extraction = _extract(page, site, model, options)
+    return page_fields(
+        page,
+        site,
+        extraction,
+        extraction.model_version,
+        optional_fields,
+        report=failures.note_field,
+    )
+
+
 def _site_items(
     root: Path,
     files: Sequence[Path],
     options: LearningOptions,
     models: Path | None,
     optional_fields: OptionalFields,
-    unread: set[Path],
+    failures: Failures,
 ) -> Iterator[dict[str, object]]:
-    """Yield the items of a site's *files*; ``url`` is the file's path below *root*. Add the files
-    that cannot be read to *unread*.
-    """
+    """Yield the items of a site's *files*; ``url`` is the file's path below *root*."""
     site = root.resolve().name or "site"
     model, overrides = _stored_model(models, site) if models else (None, None)
     attributes = needs_attributes(model.features) if model else options.needs_attributes
-    pages = _SitePages(root, files, attributes, overrides, options, unread)
+    pages = _SitePages(root, files, attributes, overrides, options, failures.files)
     is_alone = not model and len(files) == 1 and options.labels == VOTES
     if not any(_has_text(page, is_alone) for page in pages):
         return
@@ -195,8 +214,13 @@ def _site_items(
             logger.warning("%s/%s has no text and is left out", root, page.url)
             continue
         left_out += page.content.has_left_out
-        extraction = _extract(page, site, model, options)
-        item = page_fields(page, site, extraction, extraction.model_version, optional_fields)
+        try:
+            item = _item(page, site, model, options, optional_fields, failures)
+        except (ContentSpiderError, MemoryError):
+            raise
+        except Exception as error:  # noqa: BLE001 - one page must not cost the others
+            failures.note_page(page.url, error, "the page is left out")
+            continue
         check.count(item)
         yield item
     _warn_of_directives(str(root), left_out)
@@ -272,9 +296,10 @@ def extract_paths(
     options: LearningOptions | None = None,
     models: Path | None = None,
     optional_fields: OptionalFields = NO_OPTIONAL_FIELDS,
-    unread: set[Path] | None = None,
+    failures: Failures | None = None,
 ) -> Iterator[dict[str, object]]:
-    """Yield the fields of `ContentItem` for each page of the sites in *paths*.
+    """Yield the fields of `ContentItem` for each page of the sites in *paths*. Pages whose item
+    cannot be made are left out, logged, and noted in *failures*.
 
     A folder is a site: its HTML files are read, and its documents (PDF, DOCX) are left out with a
     warning. The HTML files of one folder among *paths* are a site, too. Documents among *paths* are
@@ -282,11 +307,10 @@ def extract_paths(
 
     The model of a site is learned from its files; a single file is judged alone. With *models*, the
     model is read from that folder instead. If there are several sites, ``url`` begins with the
-    folder as given in *paths*. Files that cannot be read are left out with a warning, and added to
-    *unread*: packed pages that are damaged or too large, and documents without text.
+    folder as given in *paths*. Files that cannot be read are left out with a warning, and noted
+    in *failures*: packed pages that are damaged or too large, and documents without text.
     """
-    unread = set() if unread is None else unread
-    options = options or LearningOptions()
+    failures = failures or Failures()
     singles: dict[Path, list[Path]] = {}
     for path in paths:
         if path.is_dir():
@@ -297,15 +321,16 @@ def extract_paths(
                 yield _document_item(fetched, site, str(path), optional_fields)
             except ContentSpiderError as error:
                 logger.warning("%s; this file is left out", error)
-                unread.add(path)
+                failures.files.add(path)
         else:
             singles.setdefault(path.parent, []).append(path)
     folders = [(path, list(html_files(path))) for path in paths if path.is_dir()]
     for folder, _ in folders:
         _warn_of_documents(folder)
     sites = [*folders, *singles.items()]
+    reading = (options or LearningOptions(), models, optional_fields, failures)
     for root, files in sites:
-        for item in _site_items(root, files, options, models, optional_fields, unread):
+        for item in _site_items(root, files, *reading):
             if len(sites) > 1:
                 item["url"] = (root / str(item["url"])).as_posix()
                 item["id"] = page_id(str(item["url"]))

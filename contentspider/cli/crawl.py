@@ -122,9 +122,7 @@ def run(options: argparse.Namespace) -> int:
     if options.engine != "local":
         for site in sites:
             check_portable(file, site)
-    jobs = Jobs(
-        options.jobs, options.due, state_dir, options.force, options.engine, options.state
-    )
+    jobs = Jobs(options.jobs, options.due, state_dir, options.force, options.engine, options.state)
     results = jobs.run(sites)
     outcome = run_outcome(results, jobs.is_stopped)
     record = summary_of(results, outcome, started)
@@ -229,7 +227,7 @@ def _parse_changes(text: str) -> tuple[str, ...]:
     argument(
         "--only KINDS",
         f"only these changes, with commas: {', '.join(CHANGES)} (default: all; in a feed and for a"
-        " webhook all but unchanged)",
+        " webhook all but refiltered and unchanged)",
         _parse_changes,
     ),
     argument(

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from contentspider.ground.fetch import Fetched
+    from contentspider.site.models.failures import Failures
     from contentspider.site.models.record import OptionalFields
 
 
@@ -64,11 +65,12 @@ def extract(options: argparse.Namespace) -> int:
     and is learned. A page that is given by its address or on standard input is judged without other
     pages of its site.
     """
+    from contentspider.site.models.failures import Failures
     from contentspider.site.models.record import OptionalFields
 
+    failures = Failures()
     fields = OptionalFields(options.passages, options.images, options.summary, options.records)
-    unread: set[Path] = set()
-    items = _items(options, fields, unread)
+    items = _items(options, fields, failures)
     if options.output == STDOUT:
         written = STDOUT_WRITERS[options.format or "json"](lambda: items, sys.stdout.buffer)
     else:
@@ -84,12 +86,18 @@ def extract(options: argparse.Namespace) -> int:
 
             if written:
                 output.write(records)
-    if not written:
+    if not written and not failures.pages:
         raise ContentSpiderError(_nothing_extracted(options.source))
     if options.output != STDOUT or written > 1:
         say(f"{written} pages" + ("" if options.output == STDOUT else f" -> {options.output}"))
-    if unread:
-        say(f"{len(unread):,} files could not be read, and are left out; the warnings name them")
+    if failures.files:
+        count = len(failures.files)
+        say(f"{count:,} files could not be read, and are left out; the warnings name them")
+    for kind, count in failures.fields.items():
+        say(f"{count} pages have an empty field because of an error: {kind}")
+    if failures.pages:
+        say(f"{len(failures.pages)} pages are left out because of errors, which the log names")
+    if failures.files or failures.pages:
         return Outcome.INCOMPLETE
     return Outcome.COMPLETE
 
@@ -103,11 +111,9 @@ def _nothing_extracted(sources: Sequence[str]) -> str:
 
 
 def _items(
-    options: argparse.Namespace, optional_fields: OptionalFields, unread: set[Path]
+    options: argparse.Namespace, optional_fields: OptionalFields, failures: Failures
 ) -> Iterator[dict[str, object]]:
-    """Yield the items of all sources: single pages first, then folders and files. Add the files
-    that cannot be read to *unread*.
-    """
+    """Yield the items of all sources: single pages first, then folders and files."""
     from contentspider.extract import extract_paths, page_item
 
     learning = learning_options(options)
@@ -118,7 +124,7 @@ def _items(
         page = _read_page(source, options)
         yield page_item(page, learning, options.models, optional_fields)
     if paths:
-        yield from extract_paths(paths, learning, options.models, optional_fields, unread)
+        yield from extract_paths(paths, learning, options.models, optional_fields, failures)
 
 
 def _is_single(source: str) -> bool:

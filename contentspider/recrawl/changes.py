@@ -4,5 +4,6 @@ from __future__ import annotations
 
 LIVE, GONE, MOVED = "live", "gone", "moved"
 NEW, CHANGED, UNCHANGED = "new", "changed", "unchanged"
-CHANGES = (NEW, CHANGED, UNCHANGED, GONE, MOVED)
+REFILTERED = "refiltered"  # the page is the same, but another part of it is its main content
+CHANGES = (NEW, CHANGED, REFILTERED, UNCHANGED, GONE, MOVED)
 BY_PAGE, BY_MODEL, BY_FIELDS = "page", "model", "fields"

@@ -14,6 +14,7 @@ from rapidfuzz.distance import Indel
 if TYPE_CHECKING:
     from contentspider.page.input.page import Page
 
+MIN_CHARS = 20  # the words of a shorter line may be in a page by chance
 # Longer texts are compared by their pairs of words: the time for a longest common subsequence grows
 # with the square of their length.
 MAX_WORDS = 5_000
@@ -62,6 +63,28 @@ def is_recut(old: Page, old_content: str, new: Page, new_content: str) -> bool:
         and now - before <= _lines(block.text for block in old.content.blocks)
         and before - now <= _lines(block.text for block in new.content.blocks)
     )
+
+
+def own_differences(old: Page, old_content: str, new: Page, new_content: str) -> tuple[str, str]:
+    """Return both contents without the lines whose words the other whole page has, too, in the same
+    order. A redesign may divide the same text into other blocks.
+
+    What is left differs between the pages, whatever part of them a model keeps.
+    """
+    return (
+        "\n".join(_lines_missing(old_content, new)),
+        "\n".join(_lines_missing(new_content, old)),
+    )
+
+
+def _lines_missing(content: str, page: Page) -> Iterator[str]:
+    """Yield the lines of a *content* whose words a page does not have, in the same order."""
+    texts = [block.text for block in page.content.blocks]
+    lines, words = _lines(texts), f" {' '.join(' '.join(texts).split())} "
+    for line in cells(content):
+        is_found = len(line) >= MIN_CHARS and f" {' '.join(line.split())} " in words
+        if not is_found and line not in lines:
+            yield line
 
 
 def without_recut(old: Page, old_content: str, new: Page, new_content: str) -> tuple[str, str]:

@@ -17,6 +17,7 @@ from contentspider.recrawl.changes import (
     CHANGED,
     MOVED,
     NEW,
+    REFILTERED,
     UNCHANGED,
 )
 from contentspider.recrawl.counters import are_counters
@@ -35,6 +36,8 @@ class Facts:
     The other fields are only set with `BY_PAGE`. *numbered*: places where numbers differ, if no
     other text does. *is_recut*: the choice of blocks differs, too. *is_caption*: the content is
     pictures with captions. *lines*: keys of the differing lines (`contentspider.recrawl.template`).
+    *is_remodelled* is set with any difference and without one: another model has filtered the
+    previous version, or the model does not know the template of the page.
 
     *fields* is set with any difference: the user's own fields whose values differ, each with its
     name, its value before and its value now (None: the page has none).
@@ -49,6 +52,7 @@ class Facts:
     is_caption: bool = False
     lines: tuple[str, ...] = ()
     fields: tuple[tuple[str, Any, Any], ...] = ()
+    is_remodelled: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +95,8 @@ def judge(facts: Facts, knowledge: Knowledge = NO_KNOWLEDGE) -> Change:
         return Change(MOVED, cause, ratio)
     if facts.is_new:
         return Change(NEW, cause, ratio)
+    if cause == BY_MODEL:
+        return Change(REFILTERED, cause, ratio)
     return Change(CHANGED if cause else UNCHANGED, cause, ratio)
 
 
@@ -106,4 +112,5 @@ def _content_cause(facts: Facts, knowledge: Knowledge) -> str:
         return BY_MODEL if facts.is_recut else ""
     if facts.is_moved or knowledge.template is None:
         return BY_PAGE
-    return BY_MODEL if knowledge.template.are_all(facts.lines) else BY_PAGE
+    is_template = knowledge.template.are_all(facts.lines, facts.is_remodelled)
+    return BY_MODEL if is_template else BY_PAGE

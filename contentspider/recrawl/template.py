@@ -72,20 +72,34 @@ def _digest(text: str) -> str:
 
 
 class TemplateLines:
-    """The lines of a site's template, among the `differing_lines` of its *changed* pages. *pages*
-    is the number of all pages.
+    """The lines of a site's template, among the `differing_lines` of its pages. Pages whose
+    previous version another model has filtered are counted by themselves as well: a redesign may
+    concern some templates of a site.
     """
 
-    def __init__(self, changed: Iterable[Collection[str]], pages: int) -> None:
-        counts: Counter[str] = Counter()
-        for lines in changed:
-            counts.update({part for line in lines for part in _parts(line)})
-        least = max(MIN_PAGES, MIN_SHARE * pages)
-        self._common = {part for part, count in counts.items() if count >= least}
+    def __init__(self) -> None:
+        # With the index 1: of the pages whose previous version another model has filtered.
+        self._pages = [0, 0]
+        self._counts: tuple[Counter[str], Counter[str]] = (Counter(), Counter())
 
-    def are_all(self, lines: Collection[str]) -> bool:
+    def add(self, lines: Iterable[str], is_remodelled: bool) -> None:
+        """Add a page with its differing *lines*, which may be none."""
+        parts = {part for line in lines for part in _parts(line)}
+        for index in (0, 1) if is_remodelled else (0,):
+            self._pages[index] += 1
+            self._counts[index].update(parts)
+
+    def are_all(self, lines: Collection[str], is_remodelled: bool = False) -> bool:
         """Tell whether *lines* is not empty, and has only lines of the template."""
-        return bool(lines) and all(not self._common.isdisjoint(_parts(line)) for line in lines)
+        indexes = (0, 1) if is_remodelled else (0,)
+        return bool(lines) and any(
+            all(any(self._is_common(part, index) for part in _parts(line)) for line in lines)
+            for index in indexes
+        )
+
+    def _is_common(self, part: str, index: int) -> bool:
+        least = max(MIN_PAGES, MIN_SHARE * self._pages[index])
+        return self._counts[index][part] >= least
 
 
 def _parts(line: str) -> list[str]:

@@ -23,7 +23,14 @@ from contentspider.state.crawls.ledgers import crawl_ledger
 from contentspider.state.ledger.database import is_in_use
 from contentspider.state.ledger.ledger import Ledger
 from contentspider.state.outcome import Ending, Outcome
-from contentspider.state.stores.lease import LEASE_SECS, STOP_SHARE, Lease, LeaseLostError, acquire, renewed
+from contentspider.state.stores.lease import (
+    LEASE_SECS,
+    STOP_SHARE,
+    Lease,
+    LeaseLostError,
+    acquire,
+    renewed,
+)
 from contentspider.state.stores.remote import RemoteError, open_objects
 from contentspider.state.stores.shared_models import COPIES
 from contentspider.state.stores.site_state import SiteState

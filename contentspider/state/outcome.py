@@ -53,8 +53,8 @@ MEANINGS = {
     Outcome.ERROR: "error: bad usage, or output or ledger could not be written",
     Outcome.NOTHING_READ: "nothing read: no page could be read, or none may be",
     Outcome.INCOMPLETE: (
-        "incomplete: pages or items were lost to failures that may be temporary, or a site could"
-        " not be learned; --resume tries again"
+        "incomplete: pages or items were lost to failures that may be temporary, items could not"
+        " be made, or a site could not be learned (again); --resume tries again"
     ),
     Outcome.INTERRUPTED: "interrupted: stopped from outside; --resume continues",
     Outcome.MONITOR_FAILED: "monitor failed: the crawl is complete, but a monitor found a problem",
@@ -356,7 +356,6 @@ UNSEEN = "known pages were not read, and stay as they were (--force accepts the 
 # Stats that make a crawl incomplete, with the reason that is shown.
 LOSSES = {
     "contentspider/sites/failed": "sites were not learned, and their items not filtered",
-    "contentspider/models/unsaved": "new models of sites could not be saved",
     "contentspider/overrides/broken": "sites' overrides (overrides.toml) could not be used",
     "contentspider/remote/unsent": (
         "models or histories could not be sent to their store; they are stored on this machine"
@@ -382,9 +381,9 @@ def _lost(stats: Mapping[str, Any], remaining: Remaining) -> list[str]:
     failed = sum(stats.get(f"contentspider/pages/unread/{kind}", 0) for kind in TRANSIENT)
     unread = stats.get("contentspider/ledger/unread", failed)
     reason = stats.get("finish_reason")
-    outdated = sum(count for name, count in stats.items() if name.startswith(OUTDATED_STAT))
+    unlearned = stats.get(STATS_PREFIX + "unlearned", 0)
     losses = [
-        (outdated, "sites could not be learned again, and have outdated models"),
+        (unlearned, "sites could not be learned again, or their new models not be saved"),
         (unread, "pages could not be read for reasons that may pass"),
         (_unseen(stats), UNSEEN),
         *((stats.get(name, 0), what) for name, what in LOSSES.items()),

@@ -9,7 +9,9 @@ from contentspider.recrawl.template import TemplateLines
 
 VIEWS = "div/span\tViews: 0"
 NOTICE = "+notice@"
-TEMPLATE = TemplateLines([[NOTICE]] * 5, 5)
+TEMPLATE = TemplateLines()
+for _ in range(5):
+    TEMPLATE.add([NOTICE], is_remodelled=False)
 SAME = Facts("")
 FILTERED = Facts("model", 0.3)
 EDITED = Facts("page", 0.3, lines=("+edit@",))
@@ -25,7 +27,7 @@ ALL = Knowledge({VIEWS}, TEMPLATE)
     [
         (NEW_PAGE, ("new", "page", 1.0)),
         (SAME, ("unchanged", "", 0.0)),
-        (FILTERED, ("changed", "model", 0.3)),
+        (FILTERED, ("refiltered", "model", 0.3)),
         (EDITED, ("changed", "page", 0.3)),
         (COUNTED, ("changed", "page", 0.1)),
         (RECUT, ("changed", "page", 0.1)),
@@ -53,12 +55,12 @@ def test_change_is_judged_by_page_alone_without_knowledge(
         (COUNTED, ALL, ("unchanged", "", 0.0)),
         (COUNTED, Knowledge({"div/span"}), ("unchanged", "", 0.0)),
         (COUNTED, Knowledge({"div/b"}), ("changed", "page", 0.1)),
-        (RECUT, ALL, ("changed", "model", 0.1)),
-        (NOTICED, ALL, ("changed", "model", 0.2)),
+        (RECUT, ALL, ("refiltered", "model", 0.1)),
+        (NOTICED, ALL, ("refiltered", "model", 0.2)),
         (EDITED, ALL, ("changed", "page", 0.3)),
         (Facts("page", 0.3, lines=(NOTICE, "+edit@")), ALL, ("changed", "page", 0.3)),
         (Facts("page", 0.3), ALL, ("changed", "page", 0.3)),
-        (FILTERED, ALL, ("changed", "model", 0.3)),
+        (FILTERED, ALL, ("refiltered", "model", 0.3)),
         (SAME, ALL, ("unchanged", "", 0.0)),
         (NEW_PAGE, ALL, ("new", "page", 1.0)),
         (Facts("page", 1.0, is_new=True, is_moved=True), ALL, ("moved", "page", 1.0)),

@@ -76,15 +76,27 @@ def test_prices_and_numeric_differences_are_not_template_lines() -> None:
 def test_line_added_to_five_pages_and_half_of_site_is_template_line(
     pages: int, count: int, is_template: bool
 ) -> None:
-    template = TemplateLines([["+a@", "+a@"]] * count, pages)
+    template = TemplateLines()
+    for number in range(pages):
+        template.add(["+a@", "+a@"] if number < count else [], is_remodelled=False)
     assert template.are_all(["+a@"]) is is_template
     assert not template.are_all([])
     assert not template.are_all(["-a@"])
     assert not template.are_all(["+a@", "+b@"])
 
 
+def test_line_of_half_of_the_pages_under_a_new_model_is_template_line() -> None:
+    template = TemplateLines()
+    for number in range(40):
+        template.add(["+a@"] if number < 6 else [], is_remodelled=number < 10)
+    assert template.are_all(["+a@"], is_remodelled=True)
+    assert not template.are_all(["+a@"], is_remodelled=False), "few pages of all"
+
+
 def test_new_place_on_enough_pages_counts_as_template_line() -> None:
-    template = TemplateLines([[f"+{n}@place"] for n in range(5)], 5)
+    template = TemplateLines()
+    for number in range(5):
+        template.add([f"+{number}@place"], is_remodelled=False)
     assert template.are_all(["+9@place"])
     assert not template.are_all(["-9@place"])
     assert not template.are_all(["+9@"])

@@ -132,7 +132,7 @@ def test_sample_of_unchanged_pages_is_checked_despite_sitemap(
         (True, "unchanged", "", LastmodCounts(false_changed=1)),
         (False, "unchanged", "", LastmodCounts(true_unchanged=1)),
         (False, "changed", "fields", LastmodCounts(false_unchanged=1)),
-        (True, "changed", "model", None),
+        (True, "refiltered", "model", None),
         (True, "new", "page", None),
         (None, "changed", "page", None),
     ],

@@ -194,3 +194,19 @@ def test_limit_on_file_sizes_leaves_no_empty_item(limit: int, crawls: Faulty) ->
         crawls.run(*command, "--resume")
     assert len(crawls.items()) == PAGES
     assert all(item["content"] for item in crawls.items().values())
+
+
+def test_extract_names_a_page_that_breaks_and_keeps_the_others(tmp_path: Path) -> None:
+    (tmp_path / "site").mkdir()
+    for number in range(6):
+        (tmp_path / "site" / f"{number}.html").write_text(article(number))
+    faults = f"{EXTRACT} KeyError 3.html\ncontentspider.site.models.record:page_headings ENOSPC"
+    script = str(faulty.__file__)
+    command = (script, "extract", "site", "-o", "out.jsonl")
+    done = run_forked(*command, cwd=tmp_path, seconds=TIMEOUT, FAULTS=faults)
+    assert done.returncode == Outcome.INCOMPLETE, done.stderr[-3000:]
+    assert "3.html" in done.stderr
+    assert "headings/OSError" in done.stderr
+    items = read_jsonl(tmp_path / "out.jsonl")
+    assert {item["url"] for item in items} == {f"{n}.html" for n in range(6) if n != 3}
+    assert all(item["content"] and not item["headings"] for item in items)

@@ -83,7 +83,9 @@ class ItemHolder(Component):
         """Return the state of a site by its key; loads the stored model the first time."""
         if key not in self.sites:
             state = self.sites[key] = SiteState(key)
-            is_of_crawl = self.keeper.is_resumed and key in learned_sites(self.keeper)
+            is_of_crawl = self.keeper.is_resumed and (
+                key in learned_sites(self.keeper) or key in unlearned_sites(self.keeper)
+            )
             may_load = is_of_crawl or not (self.options.relearn or self._is_stale(key))
             if may_load and (model := self.models.load(key)) is not None:
                 self._use(state, model)
@@ -332,8 +334,8 @@ class ItemHolder(Component):
                 self.begin_work(state)
 
         if self.keeper.is_resumed and not self.keeper.is_broken:
-            for key in unlearned_sites(self.keeper):  # `_on_idle` learns them from the sample
-                self.state_of(key).is_early = True
+            for key in unlearned_sites(self.keeper):
+                self.state_of(key)  # `_on_idle` learns it from the sample
 
     def _on_idle(self) -> None:
         """Learn the sites that have too few pages to be learned earlier. The spider stays open

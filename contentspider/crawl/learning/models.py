@@ -69,7 +69,8 @@ class SiteState:
     *work* is the task that learns the site or sends its items. *try_at* is the number of pages at
     which the site is learned next. *failed*: the site could not be learned. *is_early*: the model
     was learned from the first pages and will be learned again. *watch* looks for templates that the
-    model does not know. *is_stored*: the model is saved for the next crawl.
+    model does not know. *is_stored*: the model is saved for the next crawl. *is_outdated*: the site
+    could not be learned again, although its template has changed.
     """
 
     key: str
@@ -84,6 +85,7 @@ class SiteState:
     watch: Drift | None = None
     is_stored: bool = False
     try_at: int = 0
+    is_outdated: bool = False
 
     @property
     def is_ready(self) -> bool:
@@ -116,6 +118,7 @@ class SiteState:
     def use(self, model: SiteModel) -> None:
         """Use a *model* from now on, and watch whether it knows the site's templates."""
         self.model, self.version, self.watch = model, model.version, Drift(model)
+        self.is_outdated = False
 
     def is_time(self, max_pages: int) -> bool:
         """Tell whether enough pages are held to learn the site; *max_pages* always are."""
@@ -294,6 +297,7 @@ class CrawlModels:
             f" {state.version}, which does not know the site as it is now: the crawl counts as"
             " incomplete, and --resume (CONTENTSPIDER_RESUME) or the next crawl tries again"
         )
+        state.is_outdated = True
         self._stats.set_value(OUTDATED_STAT + state.key, 1)
         self._set_unlearned(crawl, {state.key, *unlearned_sites(crawl)})
 

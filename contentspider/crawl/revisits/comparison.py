@@ -8,9 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from contentspider.recrawl.changes import BY_MODEL, BY_PAGE
 from contentspider.recrawl.counters import is_captioned_picture, numbered_places
-from contentspider.recrawl.difference import change_ratio, is_recut, without_recut
+from contentspider.recrawl.difference import (
+    change_ratio,
+    is_recut,
+    own_differences,
+    without_recut,
+)
 from contentspider.recrawl.judge import NEW_PAGE, Facts
 from contentspider.recrawl.template import differing_lines
+from contentspider.site.models.record import UNFILTERED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -83,30 +89,52 @@ class PageComparison:
         state: SiteState,
     ) -> Facts:
         """Return how the content of a page differs from the content of the known page *base*."""
+        is_remodelled = UNFILTERED != base.model != fields["model_version"] or state.is_outdated
+        facts = Facts("", is_remodelled=is_remodelled)
         if base.content_hash == fields["content_hash"]:
-            return Facts("")
+            return facts
         content = fields["content"]
         previous_content = self._history.content(base.id) or ""
-        ratio = change_ratio(previous_content, content)
+        facts = replace(facts, ratio=change_ratio(previous_content, content))
         stored_page = self._history.stored(base.id)
         if base.text_hash == text_hash or self._is_only_filtered(
             base, stored_page, fields, page, state
         ):
-            return Facts(BY_MODEL, ratio)
+            return replace(facts, difference=BY_MODEL)
+        facts = replace(facts, difference=BY_PAGE)
+        contents = (previous_content, content)
+        if is_remodelled and stored_page is not None:
+            contents = own_differences(stored_page, previous_content, page, content)
+            if contents == ("", ""):
+                return replace(facts, difference=BY_MODEL)
+        return self._page_facts(facts, contents, stored_page, page, content, state)
+
+    def _page_facts(
+        self,
+        facts: Facts,
+        contents: tuple[str, str],
+        stored_page: Page | None,
+        page: Page,
+        content: str,
+        state: SiteState,
+    ) -> Facts:
+        """Return the *facts* of a page with another text, with its differing numbers or lines. The
+        *contents* are those of the known page and of the page, or only what differs in them.
+        """
         slot_of = partial(self._refilter.slot_of, state.key)
-        places = numbered_places(previous_content, page, content, slot_of)
-        is_cut = False
+        places = numbered_places(contents[0], page, contents[1], slot_of)
+        is_cut = facts.is_remodelled and bool(places)
         if not places and stored_page is not None:
-            contents = without_recut(stored_page, previous_content, page, content)
-            places = numbered_places(contents[0], page, contents[1], slot_of)
+            cut = without_recut(stored_page, contents[0], page, contents[1])
+            places = numbered_places(cut[0], page, cut[1], slot_of)
             is_cut = bool(places)
         if places:  # `differing_lines` ignores lines that differ in numbers alone
             is_caption = is_captioned_picture(page, content)
-            return Facts(BY_PAGE, ratio, numbered=places, is_recut=is_cut, is_caption=is_caption)
+            return replace(facts, numbered=places, is_recut=is_cut, is_caption=is_caption)
         lines: tuple[str, ...] = ()
         if stored_page is not None:
-            lines = differing_lines(stored_page, previous_content, page, content, slot_of)
-        return Facts(BY_PAGE, ratio, lines=lines)
+            lines = differing_lines(stored_page, contents[0], page, contents[1], slot_of)
+        return replace(facts, lines=lines)
 
     def _is_only_filtered(
         self,

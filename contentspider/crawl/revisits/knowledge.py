@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -48,7 +47,7 @@ class CrawlKnowledge:
             differences.add(site, facts, is_check, is_proof=cause == BY_PAGE)
             await pause()
         counters = await _find_counters(differences, visits, refilter, pause)
-        self._templates = differences.templates()
+        self._templates = differences.templates
         for site, places in counters.items():
             self._counters.setdefault(site, set()).update(places)
         return counters
@@ -57,17 +56,16 @@ class CrawlKnowledge:
 class _Differences:
     """The differences between the pages of a crawl and their previous versions, by site.
 
-    *pages* counts the pages. *numbered* has an entry for each page where only numbers have changed:
+    *numbered* has an entry for each page where only numbers have changed:
     the places of these numbers. *same* has the entries of the pages that the server called
-    unmodified. *lines* has the differing lines of each page.
+    unmodified. *templates* has the differing lines.
     """
 
     def __init__(self, distrusted: Collection[str]) -> None:
         self._distrusted = distrusted
-        self.pages: Counter[str] = Counter()
         self.numbered: dict[str, list[tuple[str, ...]]] = {}
         self.same: dict[str, list[tuple[str, ...]]] = {}
-        self.lines: dict[str, list[tuple[str, ...]]] = {}
+        self.templates: dict[str, TemplateLines] = {}
 
     def add(self, site: str, facts: Facts, is_check: bool, is_proof: bool) -> None:
         """Add the *facts* of a page.
@@ -75,17 +73,12 @@ class _Differences:
         With *is_proof* only numbers of the page have changed, in places that are not known as
         counters. With *is_check* the server has called the page unmodified.
         """
-        self.pages[site] += 1
-        if facts.lines:
-            self.lines.setdefault(site, []).append(facts.lines)
+        template = self.templates.setdefault(site, TemplateLines())
+        template.add(facts.lines, facts.is_remodelled)
         if is_proof:
             self.numbered.setdefault(site, []).append(facts.numbered)
             if is_check and site not in self._distrusted:
                 self.same.setdefault(site, []).append(facts.numbered)
-
-    def templates(self) -> dict[str, TemplateLines]:
-        """Return, by site, the lines that its template added to pages or removed from them."""
-        return {site: TemplateLines(lines, self.pages[site]) for site, lines in self.lines.items()}
 
 
 async def _find_counters(

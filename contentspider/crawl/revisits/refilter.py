@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.page.input.page import Page
+from contentspider.recrawl.changes import REFILTERED
 from contentspider.recrawl.difference import change_ratio
 from contentspider.site.models.record import (
     UNFILTERED,
@@ -161,9 +162,9 @@ class Refilter:
 
     def filter_unvisited(
         self, takeover: HistoryWriter, is_visited: Callable[[str], bool]
-    ) -> Iterator[bool]:
-        """Filter the known pages that this crawl has not visited by the current models. Yield for
-        each whether it has another content now. *is_visited* takes the id of a page.
+    ) -> Iterator[tuple[str, dict[str, Any] | None]]:
+        """Filter the known pages that this run has not visited by the current models. Yield the id
+        of each, and its item fields if it has another content now. *is_visited* takes an id.
         """
         for state in self._states.values():
             if state.model is None or not state.is_stored:
@@ -172,22 +173,22 @@ class Refilter:
                 if known_page.model == UNFILTERED or is_visited(known_page.id):
                     continue
                 if takeover.is_live(known_page.id):
-                    is_changed = False
+                    fields = None
                     with self.keeping(known_page.url):
-                        is_changed = self._filter_known(takeover, state, known_page)
-                    yield is_changed
+                        fields = self._filter_known(takeover, state, known_page)
+                    yield known_page.id, fields
 
     def _filter_known(
         self, takeover: HistoryWriter, state: SiteState, known_page: PageRecord
-    ) -> bool:
-        """Filter a known page by the current model; return whether its content changes."""
+    ) -> dict[str, Any] | None:
+        """Filter a known page by the current model; return its fields if its content changes."""
         page = self._history.stored(known_page.id)
         if page is None:
-            return False
+            return None
         fields = self.new_fields(state, page, known_page.content_hash)
         if fields is None:
             takeover.note_model(known_page, state.version)
-            return False
+            return None
         ratio = change_ratio(self._history.content(known_page.id) or "", fields["content"])
         takeover.refilter(known_page, state.version, fields, ratio)
-        return True
+        return fields | {"change": REFILTERED, "change_ratio": ratio}

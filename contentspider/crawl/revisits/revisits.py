@@ -26,6 +26,7 @@ from contentspider.recrawl.changes import (
     CHANGED,
     LIVE,
     MOVED,
+    REFILTERED,
     UNCHANGED,
 )
 from contentspider.recrawl.difference import layout_hash, text_hash
@@ -152,7 +153,7 @@ class Revisits:
         fields |= {"first_seen": visit.first_seen, "changed_at": visit.at}
         if base is not None and change.cause != BY_PAGE:
             fields["changed_at"] = base.changed_at
-        return change.change == CHANGED and change.cause == BY_MODEL
+        return change.change == REFILTERED
 
     def _baseline(
         self, fields: Mapping[str, Any], page: Page, row: int | None
@@ -382,8 +383,12 @@ class Revisits:
         for address in self._ledger.frontier.failed(LOST_REASONS):
             self._history.dead_links.add(address)
             await wait()
-        for is_changed in self._refilter.filter_unvisited(takeover, self._visits.has):
-            counts[CHANGED] += is_changed
+        is_visited = partial(self._visits.has_after, takeover.published_visit)
+        for known_id, fields in self._refilter.filter_unvisited(takeover, is_visited):
+            if fields is not None:
+                counts[REFILTERED] += 1
+                if self._ledger.items.refill(known_id, fields):
+                    self._facts.set_fact(REFILLED_FACT, True)
             await wait()
         self._write_sites(takeover, stale)
         # The ledger comes first: its items are written out again if a later model changed them.
@@ -571,7 +576,11 @@ def _has_changed(facts: Facts, change: Change) -> bool:
 
 
 def _has_new_template_lines(facts: Facts, change: Change) -> bool:
-    """Tell whether the template has added lines to a page that has not changed itself."""
+    """Tell whether the template has added lines to a page that has not changed itself. A model that
+    was learned since the last version of the page knows these lines.
+    """
+    if facts.is_remodelled:
+        return False
     return change.cause == BY_MODEL and any(line.startswith("+") for line in facts.lines)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from contentspider.page.input.page import Page
 
@@ -18,7 +19,7 @@ MAX_NAMED = 20  # pages whose addresses are kept
 
 class Failures:
     """Counts the failures of pages and of their fields, and logs them: each page, and the first
-    failure of a field with each type of error.
+    failure of a field with each type of error. *files* are the files that could not be read.
 
     *count* is called with the name of a count to add 1 to: ``fields/failed/NAME/ERROR``,
     ``pages/failed/ERROR``, ``items/unfilled`` and (for the first pages) ``items/unfilled/ADDRESS``.
@@ -28,6 +29,7 @@ class Failures:
         self._count = count
         self.fields: Counter[str] = Counter()
         self.pages: Counter[str] = Counter()
+        self.files: set[Path] = set()
 
     def note_field(self, name: str, page: Page, error: Exception) -> None:
         """Note that a field of a page's item stays empty because of an error."""

@@ -6,15 +6,15 @@ from collections import deque
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from contentspider.recrawl.changes import CHANGES, UNCHANGED
+from contentspider.recrawl.changes import CHANGES, REFILTERED, UNCHANGED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from contentspider.state.history.history import History
 
-# What feeds and webhooks report, unless the user chooses other kinds.
-REPORTED_KINDS = tuple(kind for kind in CHANGES if kind != UNCHANGED)
+# What feeds and webhooks report, unless the user chooses other kinds: the changes of the site.
+REPORTED_KINDS = tuple(kind for kind in CHANGES if kind not in (UNCHANGED, REFILTERED))
 MAX_FEED_ITEMS = 100
 
 

@@ -18,6 +18,7 @@ from contentspider.recrawl.changes import (
     GONE,
     LIVE,
     MOVED,
+    REFILTERED,
     UNCHANGED,
 )
 from contentspider.recrawl.lastmod import LastmodCounts
@@ -72,6 +73,8 @@ class HistoryWriter:
         self._number = database.count(query, (crawl,))
         self._new_pages: NewPages | None = None
         visits = database.count("SELECT visits FROM crawls WHERE key = ?", (crawl,))
+        # The number of the last visit that an earlier run of the crawl has written.
+        self.published_visit = visits
         # The number of the last visit in the ledger that was added.
         self.last_visit = self._draft.fact(VISIT_FACT) or visits
 
@@ -152,7 +155,7 @@ class HistoryWriter:
         columns = "last_seen, changes, changed_days, still_days"
         last_seen, changes, changed_days, still_days = self._values(visit.id, columns)
         days = 0.0
-        if last_seen and change.change in (CHANGED, UNCHANGED):
+        if last_seen and change.change in (CHANGED, REFILTERED, UNCHANGED):
             days = max(days_between(last_seen, visit.at), 0.0)
         if change.change == CHANGED and change.cause in (BY_PAGE, BY_FIELDS):
             return {"changes": changes + 1, "changed_days": changed_days + days}
@@ -273,7 +276,7 @@ class HistoryWriter:
         seq = self._record(
             page,
             page.changed_at,
-            change=CHANGED,
+            change=REFILTERED,
             change_cause=BY_MODEL,
             change_ratio=ratio,
             content_hash=new,

@@ -127,6 +127,11 @@ class Visits:
         """Tell whether a page has been visited."""
         return self._database.row("SELECT 1 FROM visits WHERE id = ?", (page_id,)) is not None
 
+    def has_after(self, number: int, page_id: str) -> bool:
+        """Tell whether a page has a visit with a larger number."""
+        query = "SELECT 1 FROM visits WHERE id = ? AND number > ?"
+        return self._database.row(query, (page_id, number)) is not None
+
     def content(self, page_id: str) -> str | None:
         """Return the main content of a visited page, or None if the page is unchanged."""
         return _text(self._database.value("SELECT content FROM visits WHERE id = ?", (page_id,)))

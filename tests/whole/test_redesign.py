@@ -1,0 +1,90 @@
+"""Sites that are redesigned: a new model is no change of their pages, and a failed one is said."""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+
+from contentspider.state.outcome import Outcome
+from tests.conftest import serve
+from tests.redesigned import new_page, old_page
+from tests.sites import prose
+from tests.whole.test_faults import Faulty
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+COUNT, REDESIGNED = 40, 18
+LEARN = "contentspider.crawl.learning.models:learn_in_process"
+SAVE = "contentspider.state.stores.models:ModelStore.save"
+
+
+@pytest.fixture(scope="module")
+def old_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Faulty]:
+    """Return a site in its old design that was crawled once, and shows its new one now: pages
+    below `REDESIGNED` are redesigned, and two of them have another text.
+    """
+    with serve() as site:
+        crawls = Faulty(site, tmp_path_factory.mktemp("old"))
+        links = "".join(f"<a href=/{number}>Page {number}</a> " for number in range(1, COUNT))
+        site.add("/", old_page(0).replace("</h1>", f"</h1><div id=list>{links}</div>"))
+        for number in range(1, COUNT):
+            site.add(f"/{number}", old_page(number))
+        crawls.crawl()
+        for number in range(1, REDESIGNED):
+            site.add(f"/{number}", new_page(number))
+        site.add("/3", new_page(3, prose("really new")))
+        site.add("/11", new_page(11).replace("Where: Lyon", "Where: it has moved to Oslo"))
+        yield crawls
+
+
+@pytest.fixture
+def redesigned(old_site: Faulty, tmp_path: Path) -> Faulty:
+    shutil.copytree(old_site.folder, tmp_path, dirs_exist_ok=True)
+    crawls = Faulty.__new__(Faulty)
+    crawls.site, crawls.folder = old_site.site, tmp_path
+    return crawls
+
+
+def test_only_pages_with_another_text_are_changed_after_a_redesign(redesigned: Faulty) -> None:
+    before = redesigned.documents()
+    redesigned.crawl()
+    kinds = redesigned.changes()
+    changed = {url for url, kind in kinds.items() if kind == "changed"}
+    assert changed == {"/3", "/11"}
+    refiltered = {url for url, kind in kinds.items() if kind == "refiltered"}
+    assert refiltered <= {f"/{number}" for number in range(1, REDESIGNED)}
+    stats = redesigned.stats()
+    assert stats["history/changed"] == 2
+    assert stats["history/refiltered"] == len(refiltered)
+    documents = redesigned.documents()
+    assert all(documents[url] != before[url] for url in refiltered | changed), "it has the new text"
+    assert all(documents[url] == before[url] for url in before.keys() - refiltered - changed)
+    log = redesigned.run("changes", redesigned.site.url, "--only", "changed")
+    assert sum(line.startswith('{"seq"') for line in log.splitlines()) == 2
+
+
+@pytest.mark.parametrize("fault", [f"{LEARN} KeyError", f"{SAVE} ENOSPC"])
+def test_failed_relearning_is_an_incomplete_crawl(fault: str, redesigned: Faulty) -> None:
+    said = redesigned.crawl(faults=fault, code=Outcome.INCOMPLETE)
+    stats = redesigned.stats()
+    (site,) = {item["site"] for item in redesigned.items().values()}
+    if SAVE in fault:
+        assert stats["models/unsaved"] == 1
+    else:
+        assert stats[f"sites/outdated/{site}"] == 1
+        assert f"{site} F1" not in said, "it is not the F1 of these pages"
+    status = redesigned.run("status", redesigned.site.url)
+    assert "incomplete" in status
+    assert site in status
+    kinds = redesigned.changes()
+    assert {url for url, kind in kinds.items() if kind == "changed"} == {"/3", "/11"}
+    version = redesigned.items()["/5"]["model_version"]
+    redesigned.crawl("--resume")
+    assert redesigned.stats()["models/saved"] == 1
+    if SAVE not in fault:
+        assert redesigned.items()["/5"]["model_version"] != version
+        assert redesigned.stats()["history/refiltered"]
