@@ -79,9 +79,11 @@ MEANINGS = {
 }
 # The number of outputs (standard output, files, feeds, the WARC file) that could not be written.
 OUTPUTS_STAT = "contentspider/outputs/failed"
-# Reasons for a failure that may be temporary: network errors, and RETRY_HTTP_CODES.
+# Reasons for a failure that may be temporary: network errors, RETRY_HTTP_CODES, and a document that
+# this machine was too busy to read.
 RETRIED = (408, 429, 500, 502, 503, 504, 522, 524)
-TRANSIENT = ("timeout", "unreachable", "broken", "cut_short", *map("status_{}".format, RETRIED))
+STATUSES = tuple(map("status_{}".format, RETRIED))
+TRANSIENT = ("timeout", "unreachable", "broken", "cut_short", "busy", *STATUSES)
 # Followed by the kind (`SHELL`, `WALL`), a slash, and the site that hides its pages so: the number
 # of addresses that gave the same page.
 HIDDEN_STAT = "contentspider/hidden/"

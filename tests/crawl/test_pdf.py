@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import io
+import json
 import os
+import signal
+import subprocess
 import threading
+import time
 import zlib
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -18,10 +22,18 @@ from contentspider.crawl.middlewares import documents
 from contentspider.crawl.middlewares.documents import Documents
 from contentspider.crawl.middlewares.guard import RefusedError
 from contentspider.page.input import documents as reading
-from contentspider.page.input.documents import MAX_SECS, MIN_SECS, read_document, seconds_for
+from contentspider.page.input.documents import (
+    MAX_SECS,
+    MIN_SECS,
+    BusyMachineError,
+    SlowDocumentError,
+    never,
+    read_document,
+    seconds_for,
+)
 from contentspider.page.input.page import Page
 from contentspider.page.input.pdf import extract_text, is_pdf, paragraphs_of
-from contentspider.state.outcome import TRANSIENT
+from contentspider.state.outcome import TRANSIENT, Outcome
 from tests.conftest import Site, read_jsonl, run
 from tests.sites import article, small_site
 
@@ -94,7 +106,6 @@ def test_pdf_file_is_read_as_page_of_paragraphs() -> None:
 
 def test_unreadable_or_oversized_pdf_gives_none(monkeypatch: pytest.MonkeyPatch) -> None:
     assert read_document(b"%PDF-1.4 nothing", "x") is None
-    assert read_document(make_pdf([LINES]), "x", seconds=0.01) is None
     monkeypatch.setattr(reading, "MAX_BYTES", 10)
     assert read_document(make_pdf([LINES]), "x") is None
 
@@ -119,11 +130,97 @@ def test_reading_of_pdf_ends_with_crawl(monkeypatch: pytest.MonkeyPatch) -> None
     assert read_document(make_pdf([LINES]), "x", is_over=lambda: True) is None
 
 
+def test_time_in_which_busy_machine_does_not_read_is_not_counted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pytest.importorskip("pypdf")
+    started: list[subprocess.Popen[bytes]] = []
+    began = time.monotonic()
+
+    class Stopped(subprocess.Popen[bytes]):
+        def __init__(self, *given: Any, **more: Any) -> None:
+            super().__init__(*given, **more)
+            os.kill(self.pid, signal.SIGSTOP)
+            started.append(self)
+
+    def goes_on() -> bool:
+        if time.monotonic() > began + 1.3:
+            os.kill(started[0].pid, signal.SIGCONT)
+        return False
+
+    monkeypatch.setattr(reading, "POLL_SECS", 0.05)
+    monkeypatch.setattr("subprocess.Popen", Stopped)
+    page = read_document(make_pdf([LINES]), "x", seconds=1.0, is_over=goes_on)
+    assert page is not None and page.content.blocks
+
+
+def test_process_that_hangs_or_is_killed_says_nothing_of_its_document(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(reading, "WALL_FACTOR", 0)
+    with pytest.raises(BusyMachineError):
+        read_document(make_pdf([LINES]), "x")
+    monkeypatch.setattr(reading, "_run", lambda *_: (-signal.SIGKILL, b"", b""))
+    with pytest.raises(BusyMachineError):
+        read_document(make_pdf([LINES]), "x")
+    monkeypatch.undo()
+    with pytest.raises(BusyMachineError):
+        monkeypatch.setattr("subprocess.Popen", _fail)
+        read_document(make_pdf([LINES]), "x")
+
+
+def _fail(*_: object, **__: object) -> None:
+    raise BlockingIOError("fork: resource temporarily unavailable")
+
+
+def test_document_that_takes_too_much_processor_time_is_slow() -> None:
+    pytest.importorskip("markdown_it")
+    # The parser of Markdown takes long for many brackets that are not closed.
+    body = b"# Tea\n\n" + b"[" * 400_000
+    with pytest.raises(SlowDocumentError):
+        read_document(body, "https://e.org/a.md", seconds=0.5, content_type="text/markdown")
+
+
+# The command line, whose first processes that read a document, or all, get no time.
+BUSY = """
+import sys
+from contentspider.cli import main
+from contentspider.page.input import documents
+run, busy = documents._run, [0] * {times}
+def run_with_little_time(*given):
+    documents.WALL_FACTOR = busy.pop() if busy else 20
+    return run(*given)
+documents._run = run_with_little_time
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_document_that_busy_machine_did_not_read_is_read_at_end_or_unread(
+    tmp_path: Path, site: Site, times: int
+) -> None:
+    pytest.importorskip("pypdf")
+    (tmp_path / "busy.py").write_text(BUSY.format(times=times))
+    small_site(site, 6)
+    site.add("/", article(0, "<a href=/a.pdf>A</a><a href=/1>1</a><a href=/2>2</a>"))
+    site.add("/a.pdf", make_pdf([LINES]), kind="application/pdf")
+    given = ("--own-site", "--no-sitemaps", "--stats", "stats.json")
+    done = run("crawl", site.url, *given, cwd=tmp_path, check=False, module="busy.py")
+    urls = {str(item["url"]) for item in read_jsonl(tmp_path / "pages.jsonl")}
+    stats = json.loads((tmp_path / "stats.json").read_text())["stats"]
+    assert site.requests.count("/a.pdf") == 2
+    assert "contentspider/pages/skipped/pdf" not in stats
+    is_read = times == 1
+    assert (f"{site.url}/a.pdf" in urls) == is_read
+    assert done.returncode == (Outcome.COMPLETE if is_read else Outcome.INCOMPLETE)
+    assert stats.get("contentspider/pages/unread/busy", 0) == (0 if is_read else 1)
+
+
 def test_pdf_files_are_read_side_by_side_and_slow_ones_cost_limited_time(
     crawler: Crawler, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
-    reader = Documents(crawler)
+    reader = Documents(crawler, never)
     both = threading.Barrier(2, timeout=60)
     seconds: list[float] = []
 
@@ -133,9 +230,8 @@ def test_pdf_files_are_read_side_by_side_and_slow_ones_cost_limited_time(
 
     def read_slowly(body: bytes, url: str, limit: float, is_over: object, kind: str) -> None:
         seconds.append(limit)
-        clock[0] += limit
+        raise SlowDocumentError("it takes more")
 
-    clock = [0.0]
     response = Response("https://e.org/a.pdf", body=b"%PDF-1")
 
     async def read(times: int) -> list[Page | None]:
@@ -144,7 +240,6 @@ def test_pdf_files_are_read_side_by_side_and_slow_ones_cost_limited_time(
     monkeypatch.setattr(documents, "read_document", read_together)
     assert all(asyncio.run(read(2)))
     monkeypatch.setattr(documents, "read_document", read_slowly)
-    monkeypatch.setattr(documents, "time", SimpleNamespace(monotonic=lambda: clock[0]))
     monkeypatch.setattr(documents, "MAX_LOST_SECS", 2 * MIN_SECS)
     for _ in range(4):
         assert asyncio.run(read(1)) == [None]
@@ -159,7 +254,7 @@ def test_pdf_file_that_was_not_read_when_crawl_ended_is_read_by_next_run(
     crawler.engine = engine
     monkeypatch.setattr(documents, "read_document", lambda *_: None)
     with pytest.raises(RefusedError) as raised:
-        asyncio.run(Documents(crawler).read(Response("https://e.org/a.pdf", body=b"%PDF-1")))
+        asyncio.run(Documents(crawler, never).read(Response("https://e.org/a.pdf", body=b"%PDF-1")))
     assert raised.value.kind in TRANSIENT
 
 

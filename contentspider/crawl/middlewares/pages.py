@@ -92,7 +92,7 @@ class BlocksMiddleware(Component):
         self.attributes = self.holder.options.learning.needs_attributes
         self.walker = new_walker(self.holder.options.obey_directives)
         self.large = asyncio.Semaphore(MAX_LARGE)
-        self.documents = Documents(crawler)
+        self.documents = Documents(crawler, lambda: self.holder.keeper.addresses.is_at_end)
 
     def process_request(self, request: Request) -> None:
         """Remove the page of an earlier response, which copies of a request still carry."""

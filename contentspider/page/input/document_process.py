@@ -6,6 +6,7 @@ import io
 import json
 import math
 import sys
+from contextlib import suppress
 from dataclasses import asdict
 from html import escape
 
@@ -15,8 +16,8 @@ from contentspider.page.input.properties import Properties, read_properties
 from contentspider.page.input.textfiles import markdown_html, text_html
 
 MEMORY_BYTES = 1_000_000_000
-# After this share of its time the process stops reading a PDF file, and returns the pages that it
-# has.
+# After this share of its processor time the process stops reading a PDF file, and returns the pages
+# that it has.
 READ_SHARE = 0.8
 
 
@@ -46,19 +47,27 @@ def read(kind: str, body: bytes, content_type: str, seconds: float) -> dict[str,
 
 
 def _limit(seconds: float) -> None:
-    """Limit the CPU *seconds* and the memory of this process."""
+    """Limit the processor time and the memory of this process."""
     try:
         import resource
     except ImportError:  # Windows lacks the module; only the parent's time limit applies there
         return
+    # The first limit of a kind ends the process by SIGXCPU, which tells the parent why.
     cpu_seconds = math.ceil(seconds)
-    resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds))
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+    limits = {
+        resource.RLIMIT_CPU: (cpu_seconds, cpu_seconds + 1),
+        resource.RLIMIT_AS: (MEMORY_BYTES, MEMORY_BYTES),
+        resource.RLIMIT_CORE: (0, 0),
+    }
+    for kind, limit in limits.items():
+        # A limit of the user's may be lower, and cannot be raised.
+        with suppress(ValueError):
+            resource.setrlimit(kind, limit)
 
 
 def main() -> None:
     """Read a file from standard input, and write it as JSON to standard output (see `read`). The
-    arguments are its kind, the number of seconds that this may take, and its content type.
+    arguments are its kind, the seconds of processor time that this may take, and its content type.
     """
     # Libraries may print; their output must not mix with the JSON.
     output, sys.stdout = sys.stdout, sys.stderr

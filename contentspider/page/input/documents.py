@@ -1,15 +1,17 @@
 """Reads files that are not HTML (PDF, office files, e-books, text) as pages, each in a process with
-limited time and memory (extra ``documents``).
+limited processor time and memory (extra ``documents``).
 """
 
 from __future__ import annotations
 
 import json
 import logging
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from html import escape
 from pathlib import Path
@@ -17,6 +19,7 @@ from tempfile import TemporaryFile
 from urllib.parse import unquote
 
 from contentspider.ground.addresses import split_address
+from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.extras import is_installed
 from contentspider.page.input.body import is_binary
 from contentspider.page.input.files import HTML_BEGINNING
@@ -52,16 +55,38 @@ TEXT_SUFFIXES = (".txt", ".text")
 SUFFIXES = tuple(".pdf .docx .docm .xlsx .xlsm .pptx .pptm .odt .ods .odp".split())
 
 MAX_BYTES = 30_000_000
-# The seconds for a file: `MIN_SECS`, and one more for each `BYTES_PER_SEC`, up to `MAX_SECS`.
+# The seconds of processor time for a file: `MIN_SECS`, and one more for each `BYTES_PER_SEC`, up to
+# `MAX_SECS`.
 MIN_SECS, MAX_SECS = 10, 60
 BYTES_PER_SEC = 100_000
+# A busy machine gives a process little of its time, which is not the fault of the file. So many
+# times the processor time may pass until the process counts as one that hangs.
+WALL_FACTOR = 20
+NO_TIME = "this machine is too busy, or the process hangs"
 POLL_SECS = 0.2
+# Signals that end the process of a file: the system's when the processor time is over (Windows has
+# none), and one that others send, such as the system when it lacks memory.
+OUT_OF_TIME, KILLED = -getattr(signal, "SIGXCPU", 0), -9
 META_NAMES = {
     "author": "author",
     "keywords": "keywords",
     "created": "dcterms.created",
     "modified": "dcterms.modified",
 }
+
+
+class SlowDocumentError(ContentSpiderError):
+    """Reading a document takes more processor time than it may."""
+
+    code = "slow-document"
+
+
+class BusyMachineError(ContentSpiderError):
+    """A document was not read because this machine had no time or memory for it, or could not start
+    a process. It may be read later.
+    """
+
+    code = "busy-machine"
 
 
 def document_kind(body: bytes, content_type: str = "", url: str = "") -> str:
@@ -105,7 +130,7 @@ def can_read() -> bool:
 
 
 def seconds_for(body: bytes) -> float:
-    """Return how many seconds the reading of a file may take."""
+    """Return how many seconds of processor time the reading of a file may take."""
     return min(MIN_SECS + len(body) / BYTES_PER_SEC, MAX_SECS)
 
 
@@ -124,9 +149,9 @@ def read_document(
     """Return a file as a page. If a document is too long, its end is left out with a warning.
 
     Return None for a file that is not a document, or without the extra ``documents``. Log the
-    reason and return None if the file is larger than `MAX_BYTES`, encrypted or damaged, or if
-    reading takes more than *seconds* or too much memory (`document_process.MEMORY_BYTES`). Reading
-    also ends when *is_over* returns True.
+    reason and return None if the file is larger than `MAX_BYTES`, encrypted or damaged, or needs
+    too much memory (`document_process.MEMORY_BYTES`). Reading also ends when *is_over* returns
+    True. Raises `SlowDocumentError` after *seconds* of processor time, and `BusyMachineError`.
     """
     kind = document_kind(body, content_type, url)
     if not kind or not can_read():
@@ -165,30 +190,45 @@ def _result(
     arguments: list[str], body: bytes, seconds: float, is_over: Callable[[], bool]
 ) -> dict[str, str]:
     """Run the process that reads a file. Return its result (`document_process.read`), or, if the
-    process fails, a dict with only the ``problem``.
+    process fails, a dict with only the ``problem``. Raises `SlowDocumentError` and
+    `BusyMachineError`.
     """
     try:
         code, output, errors = _run(arguments, body, seconds, is_over)
-        if code == 0:
-            result: dict[str, str] = json.loads(output)
-            return result
-    except subprocess.TimeoutExpired:
-        return {"problem": f"it takes longer than {seconds:g} s"}
-    except (OSError, ValueError) as error:
-        return {"problem": str(error)}
-    if code < 0:  # a signal ended it: a library that gets no memory ends the whole process
-        return {"problem": "it needs too much memory or time"}
+    except subprocess.TimeoutExpired as error:
+        if is_over():
+            return {"problem": "the crawl ended"}
+        raise BusyMachineError(f"it was not read within {error.timeout:g} s: {NO_TIME}") from None
+    except OSError as error:
+        raise BusyMachineError(f"its process could not be run: {error}") from error
+    if code == 0:
+        return _parsed(output)
+    if code == OUT_OF_TIME:
+        raise SlowDocumentError(f"it takes more than {seconds:g} s of processor time")
+    if code == KILLED:
+        raise BusyMachineError("its process was killed; perhaps this machine lacks memory")
+    if code < 0:  # a library that gets no memory ends the whole process
+        return {"problem": f"it needs too much memory, or breaks its reader (signal {-code})"}
     lines = errors.decode(errors="replace").strip().splitlines()
     return {"problem": lines[-1] if lines else f"exit code {code}"}
+
+
+def _parsed(output: bytes) -> dict[str, str]:
+    try:
+        result: dict[str, str] = json.loads(output)
+    except ValueError as error:
+        return {"problem": str(error)}
+    return result
 
 
 def _run(
     arguments: list[str], body: bytes, seconds: float, is_over: Callable[[], bool]
 ) -> tuple[int, bytes, bytes]:
     """Run the process that reads a file; return its exit code, output and errors. Raises
-    `subprocess.TimeoutExpired` after some *seconds*, or when *is_over*.
+    `subprocess.TimeoutExpired` after `WALL_FACTOR` times its *seconds*, or when *is_over*.
     """
-    end = time.monotonic() + seconds
+    wall_seconds = WALL_FACTOR * seconds
+    end = time.monotonic() + wall_seconds
     # The input is a file, because `communicate` loses the rest of a pipe's input at a timeout.
     with TemporaryFile() as file:
         file.write(body)
@@ -202,10 +242,9 @@ def _run(
         ) as process:
             while True:
                 wait = max(min(POLL_SECS, end - time.monotonic()), 0)
-                try:
+                with suppress(subprocess.TimeoutExpired):
                     output, errors = process.communicate(timeout=wait)
                     return process.returncode, output, errors
-                except subprocess.TimeoutExpired:
-                    if is_over() or time.monotonic() >= end:
-                        process.kill()
-                        raise
+                if is_over() or time.monotonic() >= end:
+                    process.kill()
+                    raise subprocess.TimeoutExpired(process.args, wall_seconds)

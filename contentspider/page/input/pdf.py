@@ -56,11 +56,11 @@ def paragraphs_of(text: str) -> list[str]:
 
 def extract_text(file: IO[bytes], seconds: float) -> PdfText:
     """Return title, author, keywords and paragraphs of a PDF file, of the pages that are read in
-    some *seconds*, and the number of pages left out for want of time.
+    some *seconds* of processor time, and the number of pages left out for want of time.
     """
     from pypdf import PdfReader
 
-    end = time.monotonic() + seconds
+    end = time.process_time() + seconds
     reader = PdfReader(file)
     metadata = reader.metadata
     paragraphs: list[str] = []
@@ -69,7 +69,7 @@ def extract_text(file: IO[bytes], seconds: float) -> PdfText:
     for number, page in enumerate(reader.pages):
         if number == MAX_PAGES or remaining_chars <= 0:
             break
-        if time.monotonic() > end:
+        if time.process_time() > end:
             pages_left_out = len(reader.pages) - number
             break
         text = page.extract_text().replace("\0", "")[:remaining_chars]
