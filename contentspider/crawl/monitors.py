@@ -17,6 +17,7 @@ from contentspider.state.outcome import (
     PAGES_STAT,
     DoubtfulTemplate,
     doubtful_templates,
+    hidden_sites,
 )
 
 
@@ -57,8 +58,8 @@ class ContentMonitor(BaseScrapyMonitor):
 
 @monitors.name("Extraction")
 class ExtractionMonitor(ContentMonitor):
-    """Fails if the crawl yields no item, or only items without text. A crawl that outputs only
-    changed pages, and finds every page unchanged, passes.
+    """Fails if the crawl yields no item, or only items without text, or if a site hides its pages.
+    A crawl that outputs only changed pages, and finds every page unchanged, passes.
     """
 
     @monitors.name("items came out")
@@ -67,6 +68,12 @@ class ExtractionMonitor(ContentMonitor):
         items = self.stats.get("item_scraped_count", 0)
         if not self.is_unchanged:
             self.assertGreater(items, 0, msg="the crawl has no items")
+
+    @monitors.name("the sites show their pages")
+    def test_hidden(self) -> None:
+        """No site gives shells, or a wall, instead of its pages."""
+        hidden = hidden_sites(self.stats)
+        self.assertFalse(hidden, msg=f"sites that hide their pages: {', '.join(hidden)}")
 
     @monitors.name("text was kept")
     def test_text(self) -> None:
