@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy import Request, signals
 from scrapy.exceptions import CloseSpider
-from scrapy.http import HtmlResponse, Response
+from scrapy.http import HtmlResponse, Response, TextResponse
 from scrapy.utils.datatypes import LocalCache
 
 import contentspider
@@ -289,7 +289,7 @@ class SiteSpider(DiscoverySpider):
         page, is_start = response.meta.get(PAGE_META_KEY), START_META_KEY in response.meta
         if is_start:
             self._widen_scope(response.url, asked_address(response))
-        if is_empty(response):
+        if (page is None or isinstance(response, TextResponse)) and is_empty(response):
             self._note_empty(response)
         elif is_start and is_feed(response):
             yield from self.feed_pages(response)
