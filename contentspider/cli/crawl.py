@@ -42,14 +42,16 @@ RUN_MEANINGS = {
     Outcome.ERROR: "error in the file of sites or in an option: nothing was crawled; or the"
     " summary could not be written",
     Outcome.INCOMPLETE: "some crawls are not complete (incomplete, nothing read, an error, out of"
-    " memory, killed), or crawls ended with several of the codes 6, 8, 9 and 10: the summary names"
-    " them; the next run resumes the incomplete crawls",
+    " memory, killed), or crawls ended with several of the codes 6, 8, 9, 10 and 11: the"
+    " summary names them; the next run resumes the incomplete crawls",
     Outcome.INTERRUPTED: "interrupted: the run was stopped from outside; the next one resumes",
     Outcome.MONITOR_FAILED: "every crawl is complete, but a monitor failed",
     Outcome.GONE_DOUBTED: "every crawl is complete, but too many known pages would be gone",
     Outcome.INDEX_BEHIND: "every crawl is complete, but a search index is behind its history",
     Outcome.OUTPUT_FAILED: "every other crawl is complete, but an output of a crawl lacks items,"
     " because it could not be written",
+    Outcome.CONTENT_HIDDEN: "every other crawl is complete, but a site hides its pages behind"
+    " scripts or another page",
 }
 REPLAY_MEANINGS = {
     Outcome.COMPLETE: "the items were written",

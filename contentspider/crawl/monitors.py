@@ -18,6 +18,7 @@ from contentspider.state.outcome import (
     PAGES_STAT,
     DoubtfulTemplate,
     doubtful_templates,
+    hidden_sites,
 )
 
 
@@ -58,13 +59,15 @@ class ContentMonitor(BaseScrapyMonitor):
 
 @monitors.name("Extraction")
 class ExtractionMonitor(ContentMonitor):
-    """Fails if the crawl yields no item, or only items without text. A crawl that outputs only
-    changed pages, and finds every page unchanged, passes.
+    """Fails if the crawl yields no item, or only items without text, or if a site hides its pages.
+    A crawl that outputs only changed pages, and finds every page unchanged, passes.
     """
 
     @monitors.name("items came out")
     def test_items(self) -> None:
-        """Items passed all pipelines, or every page is unchanged."""
+        """Items passed all pipelines, or every page is unchanged; no site hides its pages."""
+        hidden = hidden_sites(self.stats)
+        self.assertFalse(hidden, msg=f"sites that hide their pages: {', '.join(hidden)}")
         items = self.stats.get("item_scraped_count", 0)
         if not self.is_unchanged:
             self.assertGreater(items, 0, msg="the crawl has no items")

@@ -212,9 +212,15 @@ def crawl(options: argparse.Namespace) -> int:
 
 
 def _unread_starts(crawler: Crawler) -> list[str]:
-    """Return the start addresses that the spider could not read, each with the reason."""
+    """Return the start addresses that the spider could not read, or that may not become items,
+    each with the reason.
+    """
     failures = getattr(crawler.spider, "failures", {})
-    return [f"{url} could not be read: {reason}" for url, reason in failures.items()]
+    withheld = getattr(crawler.spider, "withheld", {})
+    return [
+        *(f"{url} could not be read: {reason}" for url, reason in failures.items()),
+        *(f"{url} gives no item: {reason}" for url, reason in withheld.items()),
+    ]
 
 
 def _write_stats(path: Path, outcome: Outcome, reasons: list[str], stats: dict[str, Any]) -> None:

@@ -30,6 +30,7 @@ MAX_NAMED = 20  # addresses of a group that are remembered, to count none of the
 FEW, SEVERAL = 3, 5  # addresses with the same page that are needed, with more or less evidence
 MAX_OTHERS = 5  # pages that can be read beside a wall: terms, an imprint, a form to register
 TIMES_OTHERS = 3
+MAX_BESIDE_FORM = 2  # the same, if only two addresses show that there is a wall
 # The number of an answer, or a time, differs from answer to answer.
 STAMP_CHARS = 8
 
@@ -125,21 +126,22 @@ class Group:
         return self.count >= (FEW if self.is_for_scripts else SEVERAL) and self.count > others
 
     def _is_wall(self, others: int) -> bool:
-        if others > MAX_OTHERS or self.count < TIMES_OTHERS * others:
+        if others > MAX_OTHERS:
+            return False
+        if self.has_start and self.is_probed and self.count > 1 and self._stands_before(others):
+            return True
+        if self.count < TIMES_OTHERS * others:
             return False
         if self.returned >= FEW:
             return True
-        if not self.has_start:
-            return False
-        if max(self.redirected, self.returned) >= FEW or self.count >= SEVERAL:
-            return True
-        return self.is_probed and self.count > 1 and self._stands_before(others)
+        return self.has_start and (self.redirected >= FEW or self.count >= SEVERAL)
 
     def _stands_before(self, others: int) -> bool:
         """Tell whether a page that an address gives which nobody has is a wall, by itself."""
         if self.returned or self.has_password:
             return True
-        return not others and self.is_suspect
+        is_form = self.has_form and self.redirected > 1
+        return self.is_suspect and others <= (MAX_BESIDE_FORM if is_form else 0)
 
 
 class SiteAnswers:
@@ -211,7 +213,7 @@ def chars_of(page: Page) -> int:
 
 def text_key(page: Page) -> str:
     """Return a key of a page's text, without numbers of the answer, times and its own address."""
-    path = page.url.partition("://")[2].partition("/")[2] or "\n"
+    path = "/" + (page.url.partition("://")[2].partition("/")[2] or "\n")  # no word has that
     words = " ".join(block.text for block in page.content.blocks).split()
     text = " ".join(word for word in words if not (_is_stamp(word) or word.endswith(path)))
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()

@@ -72,9 +72,9 @@ MEANINGS = {
         " (the disk is full, for example); contentspider replay writes the items again"
     ),
     Outcome.CONTENT_HIDDEN: (
-        "content hidden: pages were read, but they look like empty shells that scripts fill, or like"
-        " one page that stands before all others (a consent, a login, a check for robots); the last"
-        " lines say what may help"
+        "content hidden: pages were read, but they look like empty shells that scripts fill, or"
+        " like one page that stands before all others (a consent, a login, a check for robots);"
+        " the last lines say what may help"
     ),
 }
 # The number of outputs (standard output, files, feeds, the WARC file) that could not be written.
@@ -166,8 +166,11 @@ class Ending:
 
     @property
     def misses_known_pages(self) -> bool:
-        """Tell whether too many known pages are unseen: an output would lose them."""
-        return is_large_loss(self.unseen, self.unseen + self.read)
+        """Tell whether too many known pages are unseen: an output would lose them. If the site
+        hides its pages, one is too many.
+        """
+        is_hidden = self.hidden > 0 and self.unseen > 0
+        return is_hidden or is_large_loss(self.unseen, self.unseen + self.read)
 
     @property
     def read(self) -> int:

@@ -29,6 +29,7 @@ from contentspider.index.reader import IndexReader
 from contentspider.index.result_rows import result_rows
 from contentspider.index.schema import FACETS
 from contentspider.index.synonyms import NO_SYNONYMS
+from contentspider.state.crawls.ledgers import hidden_in
 from contentspider.state.history.entries import Entries
 from contentspider.web.copies import original_ids
 from contentspider.web.guards import guards, is_for_programs
@@ -351,5 +352,6 @@ def last_crawl(history: Path) -> dict[str, Any] | None:
     """Return the results of a history's last crawl, or None if the history cannot be read."""
     with suppress(ContentSpiderError), closing(Entries(history)) as entries:
         if results := entries.last_crawl():
-            return {"name": history.stem, "pages": entries.live_count(), **results}
+            pages, hidden = entries.live_count(), hidden_in(history)
+            return {"name": history.stem, "pages": pages, **results, "hidden": hidden}
     return None

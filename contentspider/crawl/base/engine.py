@@ -9,6 +9,8 @@ from parsel import Selector
 from scrapy import Request, signals
 from scrapy.exceptions import NotConfigured
 
+from contentspider.crawl.base.outcomes import NOT_MODIFIED
+
 if TYPE_CHECKING:
     from lxml.etree import _Element
     from scrapy.crawler import Crawler
@@ -57,6 +59,11 @@ def tree_of(response: HtmlResponse) -> _Element | None:
 def header(response: Response, name: str) -> str:
     """Return a header of a response, empty if it has none."""
     return (response.headers.get(name) or b"").decode("latin-1").strip()
+
+
+def is_empty(response: Response) -> bool:
+    """Tell whether a server sent only white space. The answer "not modified" is not empty."""
+    return NOT_MODIFIED not in response.flags and not response.body.strip()
 
 
 def asked_address(response: Response) -> str:

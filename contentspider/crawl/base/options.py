@@ -224,7 +224,8 @@ class CrawlOptions:
         minimum=0,
     )
     force: bool = option(
-        False, "Accept that pages are gone, even if they are a large share of the known pages.",
+        False, "Accept that pages are gone, even if they are a large share of the known pages;"
+        " write a page that many addresses give, even if it seems to hide others.",
         flags="--force", group=RUNS,
     )
     index: list[str] = option(

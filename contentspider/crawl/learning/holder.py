@@ -27,6 +27,7 @@ from contentspider.ground.errors import NotEnoughTextError
 from contentspider.ground.sites import SiteKeys
 from contentspider.site.hidden import SiteAnswers
 from contentspider.site.models.record import page_id
+from contentspider.state.crawls.ledgers import HIDDEN_FACT
 from contentspider.state.outcome import HIDDEN_STAT
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ class ItemHolder(Component):
         self.models.note_quality(state.key, model)
 
     def answers(self, key: str) -> SiteAnswers:
-        """Return the answers of a site's addresses in this crawl, which show what it hides."""
+        """Return the answers of a site's addresses in this crawl, to see what the site hides."""
         if key not in self._answers:
             stored = self.keeper.ledger.runs.fact(f"{ANSWERS_FACT}{key}")
             self._answers[key] = SiteAnswers.load(stored) if stored else SiteAnswers()
@@ -374,17 +375,21 @@ class ItemHolder(Component):
         await pass_site_items(self.keeper, self.options)
 
     def _tell_hidden(self) -> None:
-        """Count the addresses of sites that hide their pages; store the answers of all sites."""
+        """Count the addresses of sites that hide their pages, and store the answers of all."""
+        hidden: dict[str, str] = {}
         for key, answers in self._answers.items():
             self._store_answers(key)
             if not self._may_hide or (found := answers.hidden()) is None:
                 continue
             kind, group = found
+            hidden[key] = kind
             self.stats.set_value(f"{HIDDEN_STAT}{kind}/{key}", group.count)
             logger.warning(
                 "%s: %d of %d addresses give the same page (%s), such as %s",
                 *(key, group.count, answers.count, kind, ", ".join(group.named[:3])),
             )
+        with self.keeper.guarded:
+            self.keeper.ledger.runs.set_fact(HIDDEN_FACT, hidden)
 
     def _complete_states(self) -> None:
         """Give the models of a resumed crawl's sites to the history. This run may have read no page

@@ -28,6 +28,10 @@ KINDS = {
     "DownloadCancelledError": ("too_large", "it is larger than DOWNLOAD_MAXSIZE"),
     "DownloadFailedError": ("broken", "the connection was lost, or the answer is not HTTP"),
 }
+ROBOTS_ADVICE = (
+    ". robots.txt is obeyed by default: ask the owner to allow your robot, or on a site of your own"
+    " set -s ROBOTSTXT_OBEY=False"
+)
 # The modules whose errors mean that an answer cannot be unpacked.
 UNPACKERS = ("gzip", "zlib", "brotli", "brotlicffi", "zstandard", "backports", "compression")
 
@@ -39,13 +43,10 @@ def why(error: BaseException | None) -> tuple[str, str]:
         return f"status_{response.status}", f"the server answered {response.status}"
     text = re.sub(r"\s+", " ", str(error)).strip()[:200]
     if isinstance(error, RefusedError):
-        return error.kind, text
+        return error.kind, text + (ROBOTS_ADVICE if error.kind == "robots" else "")
     if isinstance(error, IgnoreRequest):
         if text == "Forbidden by robots.txt":
-            return "robots", (
-                f"it may not be fetched ({text}); robots.txt is obeyed by default. On a site of"
-                " your own you can set -s ROBOTSTXT_OBEY=False"
-            )
+            return "robots", f"it may not be fetched ({text}){ROBOTS_ADVICE}"
         if text == "max redirections reached":
             return "redirects", "it redirects without end"
         if "DOWNLOAD_MAXSIZE" in text:

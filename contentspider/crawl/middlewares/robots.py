@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
@@ -17,7 +19,7 @@ from scrapy.utils.httpobj import urlparse_cached
 
 from contentspider.crawl.base.engine import space_out
 from contentspider.crawl.base.links import ROBOT_NAMES
-from contentspider.crawl.base.meta import SITEMAPS_META_KEY
+from contentspider.crawl.base.meta import SITEMAPS_META_KEY, START_META_KEY
 from contentspider.crawl.base.options import CrawlOptions
 from contentspider.crawl.middlewares.failures import why
 from contentspider.crawl.middlewares.guard import RefusedError
@@ -33,6 +35,10 @@ TOO_MANY_REQUESTS = 429
 # Directives that have a value after a colon. Other texts before a colon are names of agents.
 VALUED = ("unavailable_after", "max-snippet", "max-image-preview", "max-video-preview")
 MAX_DIRECTIVES_CHARS = 2_000
+# The parser reads the usual misspellings, too.
+DISALLOW = re.compile(r"\s*d[a-z]*l[ao]w\s*:", re.IGNORECASE)
+MAX_LINE_CHARS = 60  # of a line of robots.txt that is shown
+NOINDEX = "noindex"
 
 
 class RobotsUnreadError(RefusedError):
@@ -42,10 +48,33 @@ class RobotsUnreadError(RefusedError):
 class BoundedRobots(ProtegoRobotParser):
     """A robots.txt parser that reads only the first `MAX_ROBOTS_BYTES`."""
 
+    def __init__(self, robotstxt_body: bytes, spider: Spider | None) -> None:
+        super().__init__(robotstxt_body, spider)
+        self._lines = robotstxt_body.decode("utf-8", "replace").splitlines()
+
     @classmethod
     def from_crawler(cls, crawler: Crawler, robotstxt_body: bytes) -> BoundedRobots:
         """Return the parser for the body of a robots.txt."""
         return cls(robotstxt_body[:MAX_ROBOTS_BYTES], crawler.spider)
+
+    def forbidding_line(self, url: str, agent: str) -> tuple[int, str] | None:
+        """Return the number and the text of the line that forbids an address. That is the first
+        line without which, and without all later ones that forbid, it would be allowed; None if
+        no line says so.
+        """
+        rules = [number for number, line in enumerate(self._lines) if DISALLOW.match(line)]
+
+        def forbids(count: int) -> bool:
+            lines = list(self._lines)
+            for number in rules[count + 1 :]:
+                lines[number] = "Disallow:"  # it forbids nothing, and keeps the groups apart
+            body = "\n".join(lines).encode()
+            return not ProtegoRobotParser(body, self.spider).allowed(url, agent)
+
+        if not rules:
+            return None
+        line = rules[bisect_left(range(len(rules) - 1), 1, key=forbids)]
+        return line + 1, self._lines[line].strip()
 
 
 class RobotsMiddleware(RobotsTxtMiddleware):
@@ -58,6 +87,7 @@ class RobotsMiddleware(RobotsTxtMiddleware):
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         self._unread: dict[str, tuple[str, str]] = {}
+        self._files: dict[str, str] = {}  # by host, the address of its robots.txt
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._max_delay = CrawlOptions.from_settings(crawler.settings).max_crawl_delay
         # By host, the ``Crawl-delay`` in seconds, 0 for none.
@@ -76,11 +106,27 @@ class RobotsMiddleware(RobotsTxtMiddleware):
             body = "".join(f"Sitemap: {address}\n" for address in sitemaps).encode()
             # The flag tells other components that this response was not downloaded.
             return TextResponse(request.url, body=body, encoding="utf-8", flags=["cached"])
-        await super().process_request(request)
+        try:
+            await super().process_request(request)
+        except IgnoreRequest as error:
+            if START_META_KEY in request.meta:
+                raise await self._forbidden(request) from error
+            raise
         if not request.meta.get("dont_obey_robotstxt"):
             self._refuse_unread(request)
             await self._read_delay(request)
         return None
+
+    async def _forbidden(self, request: Request) -> RefusedError:
+        """Return the error of a start address that robots.txt forbids, with the line that does."""
+        parser = await self.robot_parser(request)
+        file = self._files.get(urlparse_cached(request).netloc, "robots.txt")
+        where = f"the rules of {file} forbid it"
+        if isinstance(parser, BoundedRobots):
+            agent = self._robotstxt_useragent or self._default_useragent
+            if found := parser.forbidding_line(request.url, str(agent)):
+                where = f"line {found[0]} of {file} forbids it ({found[1][:MAX_LINE_CHARS]})"
+        return RefusedError("robots", f"it may not be fetched: {where}")
 
     async def _read_delay(self, request: Request) -> None:
         """Record the ``Crawl-delay`` of a request's host."""
@@ -124,6 +170,7 @@ class RobotsMiddleware(RobotsTxtMiddleware):
 
     def _parse_robots(self, response: Response, netloc: str, *request: Request) -> Any:
         """Parse a robots.txt, as Scrapy's method does. Scrapy 2.16 does not await the result."""
+        self._files[netloc] = response.url
         status = response.status
         if status == TOO_MANY_REQUESTS or status >= 500:
             self._note(netloc, f"status_{status}", f"the server answered {status}")
@@ -142,6 +189,21 @@ class RobotsMiddleware(RobotsTxtMiddleware):
             f"{netloc}: robots.txt could not be read: {reason}. Nothing is fetched there for now:"
             " continue later with --resume (CONTENTSPIDER_RESUME)"
         )
+
+
+def noindex_source(headers: Iterable[bytes], metas: Iterable[str]) -> str:
+    """Return the header or the tag of a page that asks not to index it.
+
+    >>> noindex_source([b"noarchive"], ["all", "NOINDEX, follow"])
+    'its tag <meta name=robots content="NOINDEX, follow">'
+    """
+    for value in headers:
+        if NOINDEX in robots_directives([value]):
+            return f"its header X-Robots-Tag: {value.decode('latin-1')[:MAX_LINE_CHARS]}"
+    for content in metas:
+        if NOINDEX in robots_directives((), [content]):
+            return f'its tag <meta name=robots content="{content[:MAX_LINE_CHARS]}">'
+    return "its tags and headers together"
 
 
 def robots_directives(headers: Iterable[bytes], metas: Iterable[str] = ()) -> set[str]:

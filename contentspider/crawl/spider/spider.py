@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy import Request, signals
 from scrapy.exceptions import CloseSpider
-from scrapy.http import HtmlResponse, Response
+from scrapy.http import HtmlResponse, Response, TextResponse
 from scrapy.utils.datatypes import LocalCache
 
 import contentspider
@@ -19,6 +19,7 @@ from contentspider.crawl.base.engine import (
     end_at_start,
     extension,
     forget_tree,
+    is_empty,
     referer_of,
     tree_of,
 )
@@ -45,7 +46,7 @@ from contentspider.crawl.middlewares.failures import SKIPPED_KINDS, UnreadPages,
 from contentspider.crawl.middlewares.guard import CLOSED_SCHEMES, GUARD_ORDER, GuardMiddleware
 from contentspider.crawl.middlewares.headers import Credentials, set_user_agent
 from contentspider.crawl.middlewares.login import LOGOUT
-from contentspider.crawl.middlewares.robots import robots_directives
+from contentspider.crawl.middlewares.robots import NOINDEX, noindex_source, robots_directives
 from contentspider.crawl.queue.keeper import LedgerKeeper
 from contentspider.crawl.revisits.revisits import UNSURE
 from contentspider.crawl.spider.budget import PageBudget
@@ -81,6 +82,11 @@ OPTIONS_FACT = "options"  # the options of the last run
 DOUBTED_PRIORITY = -1  # pages that are linked only from copies come after all other pages
 KNOWN_PRIORITY = -1  # known pages come after new pages and linked pages
 MAX_RECENT = 50_000
+EMPTY = "empty"  # the answer has no body
+NOINDEX_ADVICE = (
+    ". Such requests are obeyed by default; on a site of your own set"
+    " -s CONTENTSPIDER_OBEY_META_ROBOTS=False"
+)
 
 
 class SiteSpider(DiscoverySpider):
@@ -129,7 +135,9 @@ class SiteSpider(DiscoverySpider):
         self.sitemaps = str(sitemaps).lower() not in ("0", "false", "no")
         self.scope_arguments = (scope, several(include), several(exclude))
         self.reads_documents = can_read()
+        # By start address: why it could not be read, or may not become an item.
         self.failures: dict[str, str] = {}
+        self.withheld: dict[str, str] = {}
         self._resolve = caching_resolver()
         # The addresses that were queued lately. Most links lead to one of them.
         self._recent: LocalCache[str, None] = LocalCache(MAX_RECENT)
@@ -281,7 +289,9 @@ class SiteSpider(DiscoverySpider):
         page, is_start = response.meta.get(PAGE_META_KEY), START_META_KEY in response.meta
         if is_start:
             self._widen_scope(response.url, asked_address(response))
-        if is_start and is_feed(response):
+        if (page is None or isinstance(response, TextResponse)) and is_empty(response):
+            self._note_empty(response)
+        elif is_start and is_feed(response):
             yield from self.feed_pages(response)
             self.own_texts.store_now(response)
             self._skip(response, "feed")
@@ -300,6 +310,12 @@ class SiteSpider(DiscoverySpider):
         root = tree_of(response)
         head = read_head(root, response.url) if root is not None else None
         robots = self._directives(response, head)
+        if NOINDEX in robots and START_META_KEY in response.meta:
+            metas = head.robots if head is not None else ()
+            source = noindex_source(response.headers.getlist("X-Robots-Tag"), metas)
+            self.withheld[asked_address(response)] = (
+                f"{source} asks not to index it{NOINDEX_ADVICE}"
+            )
         depth = response.meta.get("depth", 0) + 1
         may_follow = "nofollow" not in robots
         follows = may_follow and (not self.max_depth or depth <= self.max_depth)
@@ -402,8 +418,8 @@ class SiteSpider(DiscoverySpider):
 
     def _items(self, response: Response, page: Page, robots: set[str]) -> Iterator[Any]:
         """Yield the page's item, unless it must not be indexed, is a duplicate, or waits."""
-        if "noindex" in robots:
-            self._skip(response, "noindex")
+        if NOINDEX in robots:
+            self._skip(response, NOINDEX)
             return
         reason = replacement_of(self.keeper, self.holder, response, page)
         if reason == UNSURE and not self.keeper.addresses.is_at_end:
@@ -489,6 +505,19 @@ class SiteSpider(DiscoverySpider):
     ) -> Request:
         fields |= {"callback": self.parse, "errback": self.page_failed}
         return Request(address, priority=priority, meta=meta, **fields)
+
+    def _note_empty(self, response: Response) -> None:
+        """Have an address without a body requested again at the end of the crawl. If the body is
+        missing again, skip it; a known page counts as unread, and stays as it was.
+        """
+        row = response.meta.get(ROW_META_KEY)
+        is_known = self.revisits is not None and self.revisits.is_known(asked_address(response))
+        if is_known or self.keeper.addresses.may_wait:
+            self.duplicates.defer(row, EMPTY)
+        if is_known:
+            self.unread.add(row, EMPTY)
+        elif not self.keeper.addresses.may_wait:
+            self._skip(response, EMPTY)
 
     def _skip(self, response: Response, reason: str) -> None:
         """Record that the page of a response is skipped."""

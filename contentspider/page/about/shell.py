@@ -7,8 +7,6 @@ from __future__ import annotations
 from hashlib import blake2b
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from lxml import etree
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -21,7 +19,7 @@ LOADING_CHARS = 50
 CODE = ("script", "style", "noscript", "template", "link", "meta")
 MEDIA = ("img", "video", "audio", "embed", "object", "iframe", "source")
 SOURCES = ("src", "srcset", "data", "poster", "data-src", "data-srcset")
-BACKGROUNDS = etree.XPath("//*[contains(@style, 'url(')]/@style", smart_strings=False)
+BACKGROUNDS = "//*[contains(@style, 'url(')]/@style"
 TINY = ("0", "1")  # the width or height of a picture that counts visitors
 
 
@@ -101,6 +99,6 @@ def _media(root: _Element) -> str:
         if not {element.get("width"), element.get("height")}.intersection(TINY)
         and next(element.iterancestors("noscript"), None) is None
     }
-    sources.update(cast("list[str]", BACKGROUNDS(root)))
+    sources.update(cast("list[str]", root.xpath(BACKGROUNDS)))
     text = "\n".join(sorted(sources))
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest() if text else ""

@@ -7,12 +7,13 @@ import os
 import re
 import time
 from collections.abc import Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from contentspider.ground.errors import StateError
+from contentspider.ground.errors import DAMAGE, ContentSpiderError, StateError
 from contentspider.ground.scope import crawl_name
+from contentspider.site.hidden import SHELL, WALL
 from contentspider.state.address_state import AddressState
 from contentspider.state.crawls.folder import state_folder
 from contentspider.state.history.history import History
@@ -35,6 +36,11 @@ TEMPORARY = "temporary"  # the folder of ledgers that only one process uses
 HISTORIES = "history"  # the folder of histories, which outlive the ledgers of their crawls
 INCOMPLETE_RUNS = 2  # after this many runs that lack only unreadable pages, a crawl starts over
 KEPT_CRAWLS = 3  # archived ledgers that are kept for each crawl
+HIDDEN_FACT = "hidden"  # the sites that hide their pages
+HIDING = {
+    SHELL: "gives pages with hardly any text: scripts build them (--render auto reads them)",
+    WALL: "gives the same page for most addresses, such as a consent or a form to log in",
+}
 # The states whose reasons a status shows.
 REASONED_STATES = (AddressState.RETRY, AddressState.FAILED, AddressState.SKIPPED)
 KILLED = "ended without notice: the process was killed, or the power was lost"
@@ -201,9 +207,27 @@ def crawl_status(path: Path) -> str:
         if unlearned := ledger.runs.fact(UNLEARNED_FACT):
             lines.append(f"not learned again, with outdated models: {', '.join(unlearned)}")
         lines += ["addresses:", *_address_lines(ledger.frontier)]
+        lines += [f"{site} {HIDING[kind]}" for site, kind in hidden_sites(ledger).items()]
     if runs and not is_running and runs[-1].reason != FINISHED:
         lines += ["", "It is not finished: run the same command with --resume to continue."]
     return "\n".join(lines)
+
+
+def hidden_sites(ledger: Ledger) -> dict[str, str]:
+    """Return the sites that hide their pages in a crawl, each with `SHELL` or `WALL`."""
+    hidden = ledger.runs.fact(HIDDEN_FACT) or {}
+    return {str(site): kind for site, kind in hidden.items() if kind in HIDING}
+
+
+def hidden_in(history: Path) -> dict[str, str]:
+    """Return `hidden_sites` of the crawl with a *history*; none if it has no ledger that can be
+    read.
+    """
+    path = history.parent.parent / history.name
+    if path.is_file():
+        with suppress(ContentSpiderError, *DAMAGE), closing(Ledger(path, read_only=True)) as ledger:
+            return hidden_sites(ledger)
+    return {}
 
 
 def _run_lines(runs: Sequence[Run], is_running: bool) -> list[str]:
