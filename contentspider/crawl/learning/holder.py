@@ -13,6 +13,7 @@ from scrapy.pipelines import ItemPipelineManager
 
 from contentspider.crawl.base.engine import Component, extension, pass_item, wake
 from contentspider.crawl.base.options import CrawlOptions
+from contentspider.crawl.learning.learn_process import LearningStoppedError
 from contentspider.crawl.learning.models import CrawlModels, SiteState, learned_sites
 from contentspider.crawl.learning.site_items import pass_site_items
 from contentspider.crawl.learning.turns import LearningTurns, OnlyProcess
@@ -156,7 +157,7 @@ class ItemHolder(Component):
         """Call *learn* in this process's turn to learn a site, unless the model of another process
         comes first, so that it is not needed any more.
         """
-        while is_needed() and not self.keeper.is_stopping:
+        while is_needed() and not self._may_wait_for_next_run:
             if await self.turns.take(state.key):
                 try:
                     await learn()
@@ -175,6 +176,8 @@ class ItemHolder(Component):
         except NotEnoughTextError as error:
             logger.warning("%s; its items pass unfiltered", error)
             state.failed = True
+        except LearningStoppedError:
+            logger.info("%s: its items stay held, because the crawl was told to end", state.key)
         except MemoryError:
             self.keeper.fail(shortage())
             state.failed = not self.keeper.is_durable
@@ -212,11 +215,19 @@ class ItemHolder(Component):
         self.keeper.commit()
         try:
             self._keep_learned(state, (await self.models.learn(self.keeper, state)).model)
+        except LearningStoppedError:
+            logger.info("%s: the model of the first pages stays", state.key)
         except Exception as error:  # noqa: BLE001 - after any error the present model is used
             logger.warning("%s: the model of the first pages stays: %s", state.key, error)
         finally:
             await self.turns.end(state.key)
             wake(self.crawler)
+
+    @property
+    def _may_wait_for_next_run(self) -> bool:
+        """Whether the crawl ends before its end, so that a resumed run learns and releases."""
+        is_interrupted = self.keeper.is_durable and self.keeper.interruption.is_set
+        return self.keeper.is_stopping or is_interrupted
 
     def _keep_learned(self, state: SiteState, model: SiteModel) -> None:
         self.keep(state, model, is_whole=not self._is_closing)
@@ -242,7 +253,7 @@ class ItemHolder(Component):
         try:
             with self.keeper.guarded:
                 for item, hand in self.keeper.ledger.items.release(state.key):
-                    if self.keeper.is_stopping:
+                    if self._may_wait_for_next_run:
                         break
                     self.bindings.put(item, hand)
                     released += 1
@@ -262,6 +273,8 @@ class ItemHolder(Component):
         """Take over the items that an earlier run of the crawl held."""
         self.keeper.open()
         self.keeper.sharing.models = self.models.store
+        if self.keeper.is_durable:  # otherwise the items would be lost
+            self.keeper.interruption.listeners.append(self.models.stop.set)
         items = self.keeper.ledger.items
         for key, count in items.held_counts().items():
             state = self.state_of(key)

@@ -23,6 +23,7 @@ from contentspider.crawl.base.engine import end_at_start, queue_length, wake
 from contentspider.crawl.base.state import CrawlState
 from contentspider.crawl.queue.addresses import Addresses, ItemRecorder
 from contentspider.crawl.queue.indexing import Indexing
+from contentspider.crawl.queue.interruption import Interruption
 from contentspider.crawl.queue.outage import HostPauses
 from contentspider.crawl.queue.sharing import Sharing
 from contentspider.crawl.revisits.gone import no_exclusion
@@ -90,7 +91,8 @@ class LedgerKeeper(CrawlState):
         self.hosts = HostPauses(options.outage_secs)
         self.revisits: Revisits | None = None
         self.sharing = Sharing(options, self.stats)
-        self.indexing = Indexing(options, self.stats)
+        self.interruption = Interruption(crawler)
+        self.indexing = Indexing(options, self.stats, lambda: self.interruption.is_set)
         self._has_queued_known = False
         self._is_history_written = False
         self._is_open = False
@@ -180,6 +182,7 @@ class LedgerKeeper(CrawlState):
         self.stats.set_value("contentspider/ledger/resumed", int(self.is_resumed))
         self._loop = create_looping_call(self.tick)
         self._loop.start(COMMIT_SECS, now=False)
+        self.interruption.begin()
 
     def _begin(self) -> None:
         """Begin the run in the ledger, and open the history and the output. The output continues
@@ -266,8 +269,13 @@ class LedgerKeeper(CrawlState):
         """End the run, close all files, and share and index the results. A ledger that is not
         durable is deleted.
         """
-        if not self._is_open:
-            return
+        if self._is_open:
+            try:
+                await self._close(reason)
+            finally:
+                self.interruption.end()
+
+    async def _close(self, reason: str) -> None:
         if self._loop and self._loop.running:
             self._loop.stop()
         if self._syncing:
