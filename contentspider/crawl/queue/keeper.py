@@ -98,7 +98,7 @@ class LedgerKeeper(CrawlState):
         self._is_open = False
         self._loop: AsyncioLoopingCall | LoopingCall | None = None
         self._syncing: asyncio.Task[None] | None = None
-        self.addresses = Addresses(self, self._is_known)
+        self.addresses = Addresses(self, self._is_known, self._is_broken)
         self.recorder = ItemRecorder(self, self.addresses)
         if options.durable or options.output_file:
             self.recorder.listen()
@@ -197,7 +197,8 @@ class LedgerKeeper(CrawlState):
         if self.is_durable and self.options.history and self.ledger.path:
             history = history_of(self.ledger.path)
             self.sharing.pull_history(history)
-            self.revisits = Revisits(self.ledger, history, self.options)
+            starts = getattr(self.crawler.spider, "start_urls", ())
+            self.revisits = Revisits(self.ledger, history, self.options, starts)
         if self.options.output_file and not self.is_inspection:
             output = Path(self.options.output_file)
             path, *mark = self.ledger.runs.fact("output") or [""]
@@ -402,7 +403,7 @@ class LedgerKeeper(CrawlState):
         if self.revisits is None or self.revisits.is_first:
             return 0
         addresses = self.ledger.frontier.unread_addresses()
-        return sum(not self.revisits.is_known(address) for address in addresses)
+        return sum(not self.revisits.is_known(address) for address, _ in addresses)
 
     def tick(self) -> None:
         """Commit, and sync output and ledger to the disk in a thread."""
@@ -444,6 +445,10 @@ class LedgerKeeper(CrawlState):
     def _is_known(self, url: str) -> bool:
         """Tell whether the history has the page of an address."""
         return self.revisits is not None and self.revisits.is_known(url)
+
+    def _is_broken(self, url: str) -> bool:
+        """Tell whether an address is known as broken."""
+        return self.revisits is not None and self.revisits.broken.is_known(url)
 
 
 def _is_inspection(crawler: Crawler) -> bool:

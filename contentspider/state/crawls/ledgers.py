@@ -11,7 +11,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from contentspider.ground.errors import StateError
+from contentspider.ground.errors import ContentSpiderError, StateError
 from contentspider.ground.scope import crawl_name
 from contentspider.state.address_state import AddressState
 from contentspider.state.crawls.folder import state_folder
@@ -199,9 +199,26 @@ def crawl_status(path: Path) -> str:
         for site, count in held_counts.items():
             lines.append(f"  {count} of {site} held until it has been learned")
         lines += ["addresses:", *_address_lines(ledger.frontier)]
+    lines += _broken_lines(history_of(path))
     if runs and not is_running and runs[-1].reason != FINISHED:
         lines += ["", "It is not finished: run the same command with --resume to continue."]
     return "\n".join(lines)
+
+
+def _broken_lines(path: Path) -> list[str]:
+    """Return a line for each address that is known as broken, from the history at *path*."""
+    if not path.exists():
+        return []
+    try:
+        with closing(History(path, read_only=True)) as history:
+            known = history.broken.known()
+    except ContentSpiderError as error:
+        return [f"history: {error}"]
+    lines = [
+        f"  {broken.url} ({broken.reason}; in {broken.crawls} crawls, last {broken.last})"
+        for broken in known
+    ]
+    return [f"known as broken: {len(known)}", *lines] if known else []
 
 
 def _run_lines(runs: Sequence[Run], is_running: bool) -> list[str]:
