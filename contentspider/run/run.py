@@ -7,6 +7,7 @@ import gc
 import json
 import logging
 import os
+import signal
 import sys
 from contextlib import closing, suppress
 from pathlib import Path
@@ -255,6 +256,8 @@ def _run(settings: Settings, addresses: list[str], options: argparse.Namespace) 
             " page or a mailbox with --contact (or set CONTENTSPIDER_CONTACT)"
         )
     process.start()
+    for number in (signal.SIGINT, signal.SIGTERM):  # Scrapy's handlers would ignore them now
+        signal.signal(number, signal.default_int_handler)
     if crawling.done() and not crawling.cancelled() and (failure := crawling.exception()):
         logger.debug("the crawl failed", exc_info=failure)
         raise StartError(failure) from failure
@@ -304,9 +307,14 @@ def _export(ledger: Path, outputs: list[Output], ending: Ending) -> int:
 
 
 def _is_written(ledger: Path, output: Output) -> bool:
-    """Write the crawl's items to an output; tell whether that was possible."""
+    """Write the crawl's items to an output; tell whether that was possible. After a signal, which
+    raises KeyboardInterrupt, an output stays as it was.
+    """
     try:
         export_items(ledger, [output])
+    except KeyboardInterrupt:
+        say(f"contentspider: {output.path} was not written, because the crawl was told to end")
+        return False
     except ContentSpiderError as error:
         say(f"contentspider: {error}")
         return False

@@ -139,6 +139,7 @@ def _counts(stats: Mapping[str, Any], items: int, outputs: Sequence[str], models
     changed = [f"{number:,} {kind}" for kind in CHANGES if (number := count(f"history/{kind}"))]
     if changed:
         lines.append(f"pages:  {', '.join(changed)} (contentspider changes lists them)")
+    lines += _broken(count("history/broken"), count("history/newly_broken"))
     if unseen := count("history/kept"):
         lines.append(f"kept:   {unseen:,} known pages were not read, and stay as they were")
     if "contentspider/index/upserted" in stats:
@@ -150,6 +151,18 @@ def _counts(stats: Mapping[str, Any], items: int, outputs: Sequence[str], models
         lines.append(f"index:  {line}")
     lines += _traps(stats)
     return lines
+
+
+def _broken(known: int, new: int) -> list[str]:
+    """Return a line about the addresses that are known as broken, *new* ones since this crawl."""
+    if not known:
+        return []
+    since = f" ({new:,} of them from now on)" if new else ""
+    line = (
+        f"broken: {known:,} addresses are known as broken{since}: they fail in each crawl, and are"
+        " requested less and less often (contentspider status lists them)"
+    )
+    return [line]
 
 
 def _documents(stats: Mapping[str, Any]) -> list[str]:

@@ -113,7 +113,9 @@ OUTDATED_STAT = "contentspider/sites/outdated/"
 UNLEARNED_FACT = "unlearned"
 # Followed by the reason why a page was skipped; the summary has lines of their own for some.
 SKIPPED_STAT = "contentspider/pages/skipped/"
-REPORTED = ("duplicate", "pdf", "document", "logout", "login_form")
+# The reason of an address that is known as broken, and waits or failed again.
+KNOWN_BROKEN = "known_broken"
+REPORTED = (KNOWN_BROKEN, "duplicate", "pdf", "document", "logout", "login_form")
 # The prefix of the stats of logins.
 LOGINS_STAT = "contentspider/login/"
 

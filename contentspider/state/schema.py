@@ -7,12 +7,13 @@ from typing import NamedTuple
 
 class Schema(NamedTuple):
     """The tables of a SQLite file: a name for messages, a version, and the SQL that creates the
-    tables.
+    tables. Files of the version before lack only the tables that are *added*, and get them.
     """
 
     name: str
     version: int
     tables: str
+    added: str = ""
 
 
 # Row numbers are never reused (AUTOINCREMENT), because items refer to the row of their page.
@@ -52,9 +53,15 @@ CREATE TABLE own_answers (address TEXT PRIMARY KEY, site TEXT NOT NULL, etag TEX
 """,
 )
 
+BROKEN = """
+CREATE TABLE broken (id TEXT PRIMARY KEY, url TEXT NOT NULL, reason TEXT NOT NULL,
+    crawls INTEGER NOT NULL, last_crawl INTEGER NOT NULL, next_crawl INTEGER NOT NULL,
+    last TEXT NOT NULL) WITHOUT ROWID;
+"""
+
 HISTORY = Schema(
     "history",
-    11,
+    12,
     """
 CREATE TABLE distrusted (site TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE stale (site TEXT PRIMARY KEY) WITHOUT ROWID;
@@ -97,7 +104,9 @@ CREATE INDEX unchanged ON changes (seq) WHERE change = 'unchanged';
 CREATE TABLE own_answers (address TEXT PRIMARY KEY, site TEXT NOT NULL, etag TEXT NOT NULL,
     last_modified TEXT NOT NULL, texts BLOB NOT NULL);
 CREATE INDEX own_answers_by_site ON own_answers (site);
-""",
+"""
+    + BROKEN,
+    BROKEN,
 )
 
 # The rows that a crawl will write into a history (`contentspider.state.history.draft`).

@@ -169,7 +169,7 @@ def test_failed_learning_is_retried_once(
     _, failure, success = caplog.messages
     assert failure.endswith("no memory")
     assert f"model {model.version} from 9 pages" in success
-    (path, site, options, seconds, before), again = learner.tasks
+    (path, site, options, seconds, before, _), again = learner.tasks
     assert again == learner.tasks[0]
     assert (path, site) == (on_disk.ledger.path, SITE)
     assert (options.labels, seconds, before) == ("votes", 300, None)

@@ -9,6 +9,7 @@ import select
 import signal
 import subprocess
 import sys
+import threading
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -139,11 +140,13 @@ def test_learner_exit_code_decides_error(
 ) -> None:
     asked: dict[str, Any] = {}
 
-    def ended(command: list[str], **options: Any) -> subprocess.CompletedProcess[bytes]:
+    def ended(command: list[str], **options: Any) -> Any:
         asked.update(options, task=json.loads(command[-1]))
-        return subprocess.CompletedProcess(command, code, b"", said.encode())
+        process = MagicMock(returncode=code)
+        process.communicate = lambda timeout: (asked.update(timeout=timeout), said.encode())
+        return process
 
-    monkeypatch.setattr(subprocess, "run", ended)
+    monkeypatch.setattr(subprocess, "Popen", ended)
     monkeypatch.setattr(learn_process, "memory_limit", lambda: most)
     with pytest.raises(error, match=message):
         learn_in_process(Path("ledger"), "e.org", OPTIONS, 60, Path("previous"))
@@ -230,3 +233,21 @@ def test_killed_crawl_terminates_its_learner_and_leaves_no_files(tmp_path: Path)
     finally:
         os.close(end)
     assert not list((tmp_path / "tmp").iterdir())
+
+
+@pytest.mark.parametrize("is_early", [True, False])
+def test_stop_ends_learner_that_thread_waits_for(is_early: bool, tmp_path: Path) -> None:
+    """The learner's ledger is a FIFO that nobody writes to."""
+    os.mkfifo(tmp_path / "ledger.sqlite")
+    stop = learn_process.LearningStop()
+    if is_early:
+        stop.set()
+    else:
+        opened = threading.Thread(
+            target=lambda: (os.open(tmp_path / "ledger.sqlite", os.O_WRONLY), stop.set())
+        )
+        opened.start()
+    with pytest.raises(learn_process.LearningStoppedError):
+        learn_in_process(tmp_path / "ledger.sqlite", "site", OPTIONS, 60, stop=stop)
+    if not is_early:
+        opened.join()

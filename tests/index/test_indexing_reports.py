@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -34,8 +35,9 @@ class Ended:
         self.now = 0.0
         clock = SimpleNamespace(monotonic=lambda: self.now)
 
-        async def run_in_thread(function: Any, *arguments: Any) -> Any:
-            assert function is indexing.sync
+        self.is_interrupted = False
+
+        def sync(*arguments: Any) -> Any:
             *asked, tell = arguments
             self.asked.append(tuple(asked))
             for done in (0, 1, 2, 3):
@@ -43,15 +45,17 @@ class Ended:
                 tell(100 * done, 1_000)
             if isinstance(answer, Exception):
                 raise answer
-            return answer
+            return answer() if callable(answer) else answer
 
-        monkeypatch.setattr(indexing, "run_in_thread", run_in_thread)
+        monkeypatch.setattr(indexing, "sync", sync)
         monkeypatch.setattr(indexing, "time", clock)
         self.memory: float = LEAST
         monkeypatch.setattr(indexing, "spare_memory", lambda: self.memory)
         stats: Any = get_crawler().stats
         url = "sqlite:///tmp/pages.db"
-        self.made = Indexing(options(durable=True, index=[url], **values), stats)
+        self.made = Indexing(
+            options(durable=True, index=[url], **values), stats, lambda: self.is_interrupted
+        )
         self.stats = stats.get_stats
 
     def run(self) -> dict[str, Any]:
@@ -108,3 +112,24 @@ def test_failed_index_update_is_logged_with_sync_command(
     assert message.startswith(cause)
     assert "'contentspider index sync e.org sqlite:///tmp/pages.db'" in message
     assert bool(ended.asked) == (not is_memory)
+
+
+@pytest.mark.parametrize("waits", [False, True])
+def test_signal_ends_index_update_although_its_engine_does_not_answer(
+    waits: bool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    answered = threading.Event()
+    monkeypatch.setattr(indexing, "END_SECS", 0.01)
+    ended = Ended(monkeypatch, answered.wait)
+    if waits:
+
+        def interrupt() -> None:
+            ended.is_interrupted = True
+            answered.wait()
+
+        ended = Ended(monkeypatch, interrupt)
+    else:
+        ended.is_interrupted = True  # it is seen when the first changes are written
+    assert ended.run() == {"failed": 1}
+    assert "'contentspider index sync e.org sqlite:///tmp/pages.db'" in caplog.text
+    answered.set()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -91,6 +92,46 @@ def in_progress(crawler: Crawler) -> Collection[Request]:
 def downloading(crawler: Crawler) -> Collection[Request]:
     """Return the requests that are being sent, including requests for robots.txt."""
     return crawler.engine.downloader.active if crawler.engine else ()
+
+
+class StoppedError(Exception):
+    """A request was not sent, or its answer was not awaited, because the crawl was told to end."""
+
+
+class Downloads:
+    """The requests of a crawl that wait for their turn in the downloader, or that are being sent.
+    Scrapy would send all of them after a signal, with the delay of their host between them.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        assert crawler.engine is not None
+        self._slots = crawler.engine.downloader.slots
+        self._running: set[asyncio.Task[Response]] = set()
+        handlers = crawler.engine.downloader.handlers
+        self._download = handlers.download_request_async
+        handlers.download_request_async = self._run  # type: ignore[method-assign]
+
+    async def _run(self, request: Request) -> Response:
+        task = asyncio.get_running_loop().create_task(self._download(request))
+        self._running.add(task)
+        try:
+            return await task
+        except asyncio.CancelledError:
+            raise StoppedError from None
+        finally:
+            self._running.discard(task)
+
+    def end_waiting(self) -> None:
+        """Fail the requests that wait with a `StoppedError`."""
+        for slot in self._slots.values():
+            while slot.queue:
+                _, result = slot.queue.popleft()
+                result.errback(StoppedError())
+
+    def end_running(self) -> None:
+        """Close the connections of the requests that are being sent. They fail, too."""
+        for task in self._running:
+            task.cancel()
 
 
 def space_out(crawler: Crawler, request: Request, seconds: float) -> None:

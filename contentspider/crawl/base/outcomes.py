@@ -28,19 +28,29 @@ PERMANENT: tuple[int | str, ...] = (301, 308, "meta refresh")
 OFFSITE = "it redirects to"
 
 
+# The reason for a failure of this crawl's own components begins with this text.
+OUR_FAILURE = "own failure: "
+
+
 class Retry(Enum):
-    """When a failed address is retried: at the end of the run if the server may answer then, in the
-    next run if the failure is ours.
+    """When an address is retried: at the end of the run if the server may answer then, or if the
+    address was answered and *waits* for another page; in the next run if the failure is ours.
     """
 
     NEVER = 0
     NEXT_RUN = 1
     AT_END = 2
+    WAITS = 3
 
 
 def status_reason(status: int | str) -> str:
     """Return the reason that is recorded for an HTTP *status*, or for a redirect by a page."""
     return f"HTTP {status}" if isinstance(status, int) else status
+
+
+def is_of_server(reason: str) -> bool:
+    """Tell whether an address failed because of its server, which does not call it gone."""
+    return not reason.startswith(OUR_FAILURE) and reason not in map(status_reason, NOT_THERE)
 
 
 def redirect_reason(request: Request) -> str | None:

@@ -14,6 +14,7 @@ from scrapy.pipelines import ItemPipelineManager
 from contentspider.crawl.base.engine import Component, extension, pass_item, wake
 from contentspider.crawl.base.machine import shortage
 from contentspider.crawl.base.options import CrawlOptions
+from contentspider.crawl.learning.learn_process import LearningStoppedError
 from contentspider.crawl.learning.models import (
     CrawlModels,
     SiteState,
@@ -196,7 +197,7 @@ class ItemHolder(Component):
         try:
             if await self._leave_out_hidden(state, is_last):
                 return
-            if not self.keeper.is_stopping:
+            if not self._may_wait_for_next_run:
                 if not state.is_ready:
                     await self._learn(state, is_last)
                 elif state.is_drifted and not self._is_closing:
@@ -227,6 +228,8 @@ class ItemHolder(Component):
             model = (await self.models.learn(self.keeper, state)).model
         except NotEnoughTextError as error:
             self._give_up(state, error)
+        except LearningStoppedError:
+            logger.info("%s: its items stay held, because the crawl was told to end", state.key)
         except MemoryError:
             self.keeper.fail(shortage())
             state.failed = not self.keeper.is_durable
@@ -274,10 +277,18 @@ class ItemHolder(Component):
         try:
             model = (await self.models.learn(self.keeper, state)).model
             self.keep(state, model, is_whole=not self._is_closing)
+        except LearningStoppedError:
+            logger.info("%s: the model of the first pages stays", state.key)
         except Exception as error:  # noqa: BLE001 - after any error the present model is used
             self.models.note_outdated(self.keeper, state, error)
         finally:
             wake(self.crawler)
+
+    @property
+    def _may_wait_for_next_run(self) -> bool:
+        """Whether the crawl ends before its end, so that a resumed run learns and releases."""
+        is_interrupted = self.keeper.is_durable and self.keeper.interruption.is_set
+        return self.keeper.is_stopping or is_interrupted
 
     def keep(self, state: SiteState, model: SiteModel, is_whole: bool) -> None:
         """Use a model from now on, and save it. *is_whole*: the crawl was not stopped before the
@@ -303,7 +314,7 @@ class ItemHolder(Component):
         try:
             with self.keeper.guarded:
                 for item, hand in self.keeper.ledger.items.release(state.key):
-                    if self.keeper.is_stopping:
+                    if self._may_wait_for_next_run:
                         break
                     if not is_sent(hand.page):
                         continue
@@ -323,6 +334,8 @@ class ItemHolder(Component):
         """Take over the items that an earlier run of the crawl held."""
         self.keeper.open()
         self.keeper.sharing.models = self.models.store
+        if self.keeper.is_durable:  # otherwise the items would be lost
+            self.keeper.interruption.listeners.append(self.models.stop.set)
         items = self.keeper.ledger.items
         for key, count in items.held_counts().items():
             state = self.state_of(key)

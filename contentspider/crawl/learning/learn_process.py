@@ -11,8 +11,8 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from itertools import chain
 from pathlib import Path
@@ -54,6 +54,12 @@ class LearningTimeoutError(LearningError):
     code = "learning-timeout"
 
 
+class LearningStoppedError(LearningError):
+    """The crawl was told to end while the site was learned; its items stay held."""
+
+    code = "learning-stopped"
+
+
 @dataclass(frozen=True, slots=True)
 class Learned:
     """A learned model, its *score* on its sample, and the *previous_score*: the score of the model
@@ -65,33 +71,71 @@ class Learned:
     previous_score: float | None = None
 
 
+class LearningStop:
+    """Ends the learning that threads of a crawl wait for, and lets no more begin, once it `is_set`.
+    They raise `LearningStoppedError`.
+    """
+
+    def __init__(self) -> None:
+        self.is_set = False
+        self._ends: list[Callable[[], None]] = []
+
+    def set(self) -> None:
+        """End all learning."""
+        self.is_set = True
+        for end in list(self._ends):
+            end()
+
+    @contextmanager
+    def ended_by(self, end: Callable[[], None]) -> Iterator[None]:
+        """Have *end* called, from another thread, if the block must end early."""
+        self._ends.append(end)
+        try:
+            self._check()  # it may have been set before
+            yield
+        finally:
+            self._ends.remove(end)
+        self._check()
+
+    def _check(self) -> None:
+        if self.is_set:
+            raise LearningStoppedError("the crawl was told to end")
+
+
 def learn_in_process(
-    ledger: Path, site: str, options: LearningOptions, seconds: float, previous: Path | None = None
+    ledger: Path,
+    site: str,
+    options: LearningOptions,
+    seconds: float,
+    previous: Path | None = None,
+    stop: LearningStop | None = None,
 ) -> Learned:
     """Return the model of a *site* that another process learned from the pages in a *ledger*: a
     server that `SERVER_VARIABLE` names, or else a child process.
 
     The model is compared with the *previous* one, if a path of its folder is passed. Raises
-    `LearningTimeoutError` after *seconds*, `NotEnoughTextError`, `LearningError` and MemoryError.
+    `LearningTimeoutError` after *seconds*, `LearningStoppedError` after the *stop*,
+    `NotEnoughTextError`, `LearningError` and MemoryError.
     """
+    stop = stop or LearningStop()
     if memory_limit() < LEARNER:
         raise MemoryError("too little memory to learn the site")
     task = {"ledger": str(ledger), "site": site, "options": asdict(options)}
     task["previous"] = str(previous or "")
-    answer = _ask_server(task, seconds)
+    answer = _ask_server(task, seconds, stop)
     if answer is None:
-        answer = _ask_child(task, seconds)
+        answer = _ask_child(task, seconds, stop)
     head, _, weights = answer.partition(b"\n")
     manifest, *scores = json.loads(head)
     return Learned(SiteModel.parse(manifest, weights), *scores)
 
 
-def _ask_server(task: dict[str, Any], seconds: float) -> bytes | None:
+def _ask_server(task: dict[str, Any], seconds: float, stop: LearningStop) -> bytes | None:
     """Send a task to the learning server, and return its response; None if it does not respond."""
     path = os.environ.get(SERVER_VARIABLE)
     if not path:
         return None
-    with socket.socket(socket.AF_UNIX) as connection:
+    with socket.socket(socket.AF_UNIX) as connection, stop.ended_by(_hang_up(connection)):
         connection.settimeout(seconds)
         try:
             connection.connect(path)
@@ -112,27 +156,42 @@ def _ask_server(task: dict[str, Any], seconds: float) -> bytes | None:
     return answer
 
 
-def _ask_child(task: dict[str, Any], seconds: float) -> bytes:
+def _hang_up(connection: socket.socket) -> Callable[[], None]:
+    """Return a function that ends the transfer of a connection in another thread."""
+
+    def hang_up() -> None:
+        with suppress(OSError):  # it is not connected yet, or not any more
+            connection.shutdown(socket.SHUT_RDWR)
+
+    return hang_up
+
+
+def _ask_child(task: dict[str, Any], seconds: float, stop: LearningStop) -> bytes:
     """Return the answer of a process that learns one site."""
     try:
-        process = subprocess.run(  # noqa: S603 - our own module
+        process = subprocess.Popen(  # noqa: S603 - our own module
             [sys.executable, "-m", "contentspider.crawl.learning.learn_process", json.dumps(task)],
             stdin=subprocess.DEVNULL,
-            capture_output=True,
-            check=False,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             env={**ONE_THREAD, **os.environ, "PYTHONPATH": python_path()},
             start_new_session=True,  # Ctrl-C in the terminal must reach only the crawl
-            timeout=seconds,
         )
-    except subprocess.TimeoutExpired:
-        raise LearningTimeoutError(f"it took longer than {seconds:g} seconds") from None
     except OSError as error:
         raise LearningError(
             f"its process could not be run: {error}", code="learning-start"
         ) from error
-    message = process.stderr.decode(errors="replace").strip()[-ERROR_CHARS:]
+    with process:
+        try:
+            with stop.ended_by(process.kill):
+                answer, errors = process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            raise LearningTimeoutError(f"it took longer than {seconds:g} seconds") from None
+        finally:
+            process.kill()  # it has ended already, unless an error was raised
+    message = errors.decode(errors="replace").strip()[-ERROR_CHARS:]
     _check_exit(process.returncode, message)
-    return process.stdout
+    return answer
 
 
 def _check_exit(code: int, message: str) -> None:

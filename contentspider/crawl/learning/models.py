@@ -15,6 +15,8 @@ from scrapy.utils.asyncio import run_in_thread
 
 from contentspider.crawl.learning.learn_process import (
     Learned,
+    LearningStop,
+    LearningStoppedError,
     LearningTimeoutError,
     learn_in_process,
 )
@@ -144,6 +146,7 @@ class CrawlModels:
         self.store = open_models(options.models_dir, options.state_dir)
         self.fields_file = options.fields_file
         self._overrides: dict[str, Overrides | None] = {}
+        self.stop = LearningStop()
         # A learner uses one core. Half of the cores are left to the crawl.
         self._learner_slots = asyncio.Semaphore(max(1, (os.cpu_count() or 1) // 2))
 
@@ -205,7 +208,7 @@ class CrawlModels:
         logger.info("%s: learning %s", state.key, source)
         try:
             return await self._learn(crawl, state, compare)
-        except (NotEnoughTextError, LearningTimeoutError):
+        except (NotEnoughTextError, LearningTimeoutError, LearningStoppedError):
             raise
         except (ContentSpiderError, OSError, RuntimeError, MemoryError) as error:
             logger.warning("%s: learning failed, second attempt: %s", state.key, error)
@@ -216,7 +219,7 @@ class CrawlModels:
         previous = self.store.place(state.key) if compare else None
         path = crawl.ledger.path
         assert path  # a ledger in memory holds no items
-        task = (path, state.key, self._options.learning, LEARN_SECS, previous)
+        task = (path, state.key, self._options.learning, LEARN_SECS, previous, self.stop)
         async with self._learner_slots:
             learned = await run_in_thread(learn_in_process, *task)
         model, seconds = learned.model, time.monotonic() - started
@@ -245,6 +248,8 @@ class CrawlModels:
         )
         try:
             learned = await self.learn(crawl, state, compare=True)
+        except LearningStoppedError:
+            return None
         except Exception as error:  # noqa: BLE001 - after any error the present model is used
             self.note_outdated(crawl, state, error)
             return None

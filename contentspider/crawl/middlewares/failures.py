@@ -24,6 +24,7 @@ KINDS = {
     "DownloadConnectionRefusedError": ("unreachable", "the server refuses connections"),
     "CannotResolveHostError": ("unreachable", "there is no such host"),
     "ResponseDataLossError": ("cut_short", "its answer was cut short"),
+    "StoppedError": ("stopped", "the crawl was told to end"),
     "HeadTooLargeError": ("headers_too_large", "its headers are too large, or do not end"),
     "DownloadCancelledError": ("too_large", "it is larger than DOWNLOAD_MAXSIZE"),
     "DownloadFailedError": ("broken", "the connection was lost, or the answer is not HTTP"),

@@ -117,9 +117,11 @@ class OutageMiddleware(Component):
         return False
 
     def process_exception(self, request: Request, exception: Exception) -> Request | None:
-        """Record why a request got no answer. If its host is down, put it back into the queue; if
-        the guard refuses the request, raise the error of the guard.
+        """Record why a request got no answer. If its host is down, or if the crawl was told to end,
+        put it back into the queue; if the guard refuses the request, raise the error of the guard.
         """
+        if self.keeper.interruption.is_set and self._has(request):
+            return request.replace(dont_filter=True)
         guard = self.crawler.get_downloader_middleware(GuardMiddleware)
         refusal = guard.refusal(request) if guard else None
         exception = refusal or exception
@@ -159,9 +161,12 @@ class OutageMiddleware(Component):
             self.keeper.is_broken
             or waits >= MAX_WAITS
             or request.meta.get("dont_retry")
-            or not self.keeper.addresses.has(request.meta.get(ROW_META_KEY))
+            or not self._has(request)
             or not self.keeper.hosts.is_paused(host_of(request.url))
         ):
             return None
         meta = {**request.meta, WAITS_META_KEY: waits + 1}
         return request.replace(dont_filter=True, priority=request.priority + places, meta=meta)
+
+    def _has(self, request: Request) -> bool:
+        return self.keeper.addresses.has(request.meta.get(ROW_META_KEY))

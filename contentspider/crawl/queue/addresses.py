@@ -23,13 +23,16 @@ from contentspider.crawl.base.outcomes import (
     MAX_ASKED_AGAIN,
     NOT_MODIFIED_STATUS,
     NOT_THERE,
+    OUR_FAILURE,
     READ_STATES,
     Retry,
+    is_of_server,
     status_reason,
 )
 from contentspider.ground.addresses import host_of
 from contentspider.recrawl.changes import UNCHANGED
 from contentspider.state.address_state import AddressState
+from contentspider.state.outcome import KNOWN_BROKEN
 
 if TYPE_CHECKING:
     from scrapy.http import Response
@@ -65,12 +68,18 @@ class Addresses:
     """Keeps the outcomes of the addresses in flight, and writes each outcome to the ledger when the
     engine has finished with the request.
 
-    *is_known* tells whether the history has a page of an address.
+    *is_known* tells whether the history has a page of an address, *is_broken* whether an address is
+    known as broken (`BrokenAddresses`).
     """
 
-    def __init__(self, state: CrawlState, is_known: Callable[[str], bool]) -> None:
+    def __init__(
+        self,
+        state: CrawlState,
+        is_known: Callable[[str], bool],
+        is_broken: Callable[[str], bool],
+    ) -> None:
         self._state = state
-        self._is_known = is_known
+        self._is_known, self._is_broken = is_known, is_broken
         settings = state.crawler.settings
         self._retried_statuses = {int(status) for status in settings.getlist("RETRY_HTTP_CODES")}
         self._in_flight: dict[int, InFlight] = {}
@@ -147,12 +156,23 @@ class Addresses:
         if self.is_at_end and row in self._copies and flight.is_answered:
             self._state.stats.inc_value("contentspider/pages/read_again")
         state = flight.state or "fetched"
+        if self._has_failed_again(flight):
+            state, flight.retry = AddressState.SKIPPED, Retry.NEVER
+            flight.reason = f"{KNOWN_BROKEN} ({flight.reason})"
+            self._state.stats.inc_value(f"contentspider/pages/skipped/{KNOWN_BROKEN}")
         if flight.retry is not Retry.NEVER:
             state = AddressState.RETRY
         self._state.ledger.frontier.finish(row, state, flight.reason, flight.target)
         has_room = len(self._retries) < MAX_ASKED_AGAIN
-        if flight.retry is Retry.AT_END and has_room and not self.is_at_end:
+        is_at_end = flight.retry in (Retry.AT_END, Retry.WAITS)
+        if is_at_end and has_room and not self.is_at_end:
             self._retries.append(row)
+
+    def _has_failed_again(self, flight: InFlight) -> bool:
+        """Tell whether an address has failed that is known as broken."""
+        if flight.retry in (Retry.NEVER, Retry.WAITS) or not is_of_server(flight.reason or ""):
+            return False
+        return self._is_broken(flight.request.url)
 
     def retry_failed(self) -> int:
         """Queue the failed addresses a second time, at the end of the run; return how many.
@@ -259,7 +279,7 @@ class Addresses:
 
     def note_our_failure(self, row: int | None, reason: str) -> None:
         """Record that a component of this crawl failed on the page of an address."""
-        self.note(row, "failed", reason, retry=Retry.NEXT_RUN)
+        self.note(row, "failed", OUR_FAILURE + reason, retry=Retry.NEXT_RUN)
 
 
 def row_of(response: Response | Failure | None) -> int | None:

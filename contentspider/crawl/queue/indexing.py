@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING
-
-from scrapy.utils.asyncio import run_in_thread
 
 from contentspider.crawl.base.process_memory import MB, spare_memory
 from contentspider.ground.errors import ContentSpiderError
@@ -22,17 +23,32 @@ if TYPE_CHECKING:
     from scrapy.statscollectors import StatsCollector
 
     from contentspider.crawl.base.options import CrawlOptions
+    from contentspider.index.sync import Report
 
 logger = logging.getLogger(__name__)
 
 # Memory that an update needs. Without memory, tantivy ends the process.
 LEAST = 100 * MB
+POLL_SECS = 0.2
+END_SECS = 2.0  # a batch of documents that is written at a signal may take as long
+
+
+class IndexingStoppedError(ContentSpiderError):
+    """The crawl was told to end while an index was updated."""
+
+    code = "indexing-stopped"
+
+    def __init__(self, url: str) -> None:
+        super().__init__(f"{redacted_url(url)}: the crawl was told to end during the update")
 
 
 class Indexing:
     """Updates the indexes of ``CONTENTSPIDER_INDEX`` after the crawl has ended."""
 
-    def __init__(self, options: CrawlOptions, stats: StatsCollector) -> None:
+    def __init__(
+        self, options: CrawlOptions, stats: StatsCollector, is_interrupted: Callable[[], bool]
+    ) -> None:
+        self._is_interrupted = is_interrupted
         self._urls = [index_url(url, options.state_dir) for url in options.index]
         self._force = options.force
         self._take_over = options.take_over
@@ -55,9 +71,7 @@ class Indexing:
                     raise MemoryShortError(
                         f"{redacted_url(url)}: too little memory to update the index"
                     )
-                report_progress = self._progress_reporter(url)
-                how = (self._force, self._take_over, report_progress)
-                report = await run_in_thread(sync, history, url, *how)
+                report = await self._sync(history, url)
             except ContentSpiderError as error:
                 count("contentspider/index/failed")
                 advice = (
@@ -74,12 +88,43 @@ class Indexing:
             count("contentspider/index/refused", len(report.refused))
             count("contentspider/index/foreign", report.foreign.total())
 
+    async def _sync(self, history: Path, url: str) -> Report:
+        """Update an index in a thread. After a signal, the thread ends with its batch. If it still
+        waits for the engine then, it is left behind, and dies with the process.
+        """
+        loop = asyncio.get_running_loop()
+        result: asyncio.Future[Report] = loop.create_future()
+        report_progress = self._progress_reporter(url)
+
+        def work() -> None:
+            try:
+                report = sync(history, url, self._force, self._take_over, report_progress)
+                settle, value = result.set_result, report
+            except BaseException as error:  # noqa: BLE001 - the crawl raises it
+                settle, value = result.set_exception, error  # type: ignore[assignment]
+            with suppress(RuntimeError):  # the loop has ended without us
+                loop.call_soon_threadsafe(settle, value)
+
+        Thread(target=work, daemon=True).start()
+        while not result.done():
+            await asyncio.wait((result,), timeout=POLL_SECS)
+            if self._is_interrupted():
+                await asyncio.wait((result,), timeout=END_SECS)
+                break
+        if not result.done():
+            raise IndexingStoppedError(url)
+        return result.result()
+
     def _progress_reporter(self, url: str) -> Callable[[int, int], None]:
-        """Return a function that logs the progress of an update, every *progress_secs*."""
+        """Return a function that logs the progress of an update, every *progress_secs*. It raises
+        an error after a signal.
+        """
         logged_at = time.monotonic()
 
         def report(done: int, total: int) -> None:
             nonlocal logged_at
+            if self._is_interrupted():
+                raise IndexingStoppedError(url)
             if self._progress_secs and time.monotonic() - logged_at >= self._progress_secs:
                 logged_at = time.monotonic()
                 logger.info("%s: %d of %d changes are in the index", redacted_url(url), done, total)

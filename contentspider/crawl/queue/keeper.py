@@ -23,6 +23,7 @@ from contentspider.crawl.base.engine import end_at_start, queue_length, wake
 from contentspider.crawl.base.state import CrawlState
 from contentspider.crawl.queue.addresses import Addresses, ItemRecorder
 from contentspider.crawl.queue.indexing import Indexing
+from contentspider.crawl.queue.interruption import Interruption
 from contentspider.crawl.queue.outage import HostPauses
 from contentspider.crawl.queue.sharing import Sharing
 from contentspider.crawl.revisits.gone import no_exclusion
@@ -97,13 +98,14 @@ class LedgerKeeper(CrawlState):
         self.hosts = HostPauses(options.outage_secs)
         self.revisits: Revisits | None = None
         self.sharing = Sharing(options, self.stats)
-        self.indexing = Indexing(options, self.stats)
+        self.interruption = Interruption(crawler)
+        self.indexing = Indexing(options, self.stats, lambda: self.interruption.is_set)
         self._has_queued_known = False
         self._is_history_written = False
         self._is_open = False
         self._loop: AsyncioLoopingCall | LoopingCall | None = None
         self._syncing: asyncio.Task[None] | None = None
-        self.addresses = Addresses(self, self._is_known)
+        self.addresses = Addresses(self, self._is_known, self._is_broken)
         self.recorder = ItemRecorder(self, self.addresses)
         if options.durable or options.output_file:
             self.recorder.listen()
@@ -187,6 +189,7 @@ class LedgerKeeper(CrawlState):
         self.stats.set_value("contentspider/ledger/resumed", int(self.is_resumed))
         self._loop = create_looping_call(self.tick)
         self._loop.start(COMMIT_SECS, now=False)
+        self.interruption.begin()
 
     def _begin(self) -> None:
         """Begin the run in the ledger, and open the history and the output. The output continues
@@ -201,7 +204,8 @@ class LedgerKeeper(CrawlState):
         if self.is_durable and self.options.history and self.ledger.path:
             history = history_of(self.ledger.path)
             self.sharing.pull_history(history)
-            self.revisits = Revisits(self.ledger, history, self.options, self.failures)
+            starts = getattr(self.crawler.spider, "start_urls", ())
+            self.revisits = Revisits(self.ledger, history, self.options, self.failures, starts)
         if self.options.output_file and not self.is_inspection:
             output = Path(self.options.output_file)
             path, *mark = self.ledger.runs.fact("output") or [""]
@@ -273,8 +277,13 @@ class LedgerKeeper(CrawlState):
         """End the run, close all files, and share and index the results. A ledger that is not
         durable is deleted.
         """
-        if not self._is_open:
-            return
+        if self._is_open:
+            try:
+                await self._close(reason)
+            finally:
+                self.interruption.end()
+
+    async def _close(self, reason: str) -> None:
         if self._loop and self._loop.running:
             self._loop.stop()
         if self._syncing:
@@ -401,7 +410,7 @@ class LedgerKeeper(CrawlState):
         if self.revisits is None or self.revisits.is_first:
             return 0
         addresses = self.ledger.frontier.unread_addresses()
-        return sum(not self.revisits.is_known(address) for address in addresses)
+        return sum(not self.revisits.is_known(address) for address, _ in addresses)
 
     def tick(self) -> None:
         """Commit, and sync output and ledger to the disk in a thread."""
@@ -448,6 +457,10 @@ class LedgerKeeper(CrawlState):
     def _is_known(self, url: str) -> bool:
         """Tell whether the history has the page of an address."""
         return self.revisits is not None and self.revisits.is_known(url)
+
+    def _is_broken(self, url: str) -> bool:
+        """Tell whether an address is known as broken."""
+        return self.revisits is not None and self.revisits.broken.is_known(url)
 
 
 def _is_inspection(crawler: Crawler) -> bool:

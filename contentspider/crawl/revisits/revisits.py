@@ -6,12 +6,13 @@ import asyncio
 import logging
 import uuid
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from contentspider.crawl.revisits.broken import BrokenPages
 from contentspider.crawl.revisits.comparison import PageComparison
 from contentspider.crawl.revisits.copies import KnownCopies
 from contentspider.crawl.revisits.due_pages import Lastmods, due_pages
@@ -19,6 +20,7 @@ from contentspider.crawl.revisits.gone import LOST_REASONS, GonePages, no_exclus
 from contentspider.crawl.revisits.knowledge import CrawlKnowledge
 from contentspider.crawl.revisits.refilter import Refilter
 from contentspider.ground.addresses import join
+from contentspider.ground.sites import SiteKeys
 from contentspider.recrawl.changes import (
     BY_FIELDS,
     BY_MODEL,
@@ -77,13 +79,19 @@ async def no_pause(written: int, pages: int) -> None:
 
 class Revisits:
     """The known pages of a crawl, from the history file at *path*, and how they have changed.
+    *starts* are the crawl's start addresses.
 
     `compare` records each visit in the ledger during the crawl; `end` writes the visits to the
     history.
     """
 
     def __init__(
-        self, ledger: Ledger, path: Path, options: CrawlOptions, failures: Failures
+        self,
+        ledger: Ledger,
+        path: Path,
+        options: CrawlOptions,
+        failures: Failures,
+        starts: Collection[str] = (),
     ) -> None:
         self._facts, self._visits = ledger.runs, ledger.visits
         self._ledger = ledger
@@ -108,6 +116,10 @@ class Revisits:
         self.known_copies = KnownCopies(self._visits, self._history, self._refilter)
         self.own_answers = self._history.own_answers
         self.stale = self._history.stale
+        self.broken = self._history.broken
+        self.broken.begin(str(self._facts.fact(CRAWL_FACT)))
+        site_of = SiteKeys(options.site_by).key
+        self._broken_pages = BrokenPages(self.broken, ledger.frontier, starts, site_of)
         self._dead_links = self._history.dead_links.waiting(options.due)
         # The texts of error pages, by folder.
         errors = self._facts.fact(ERROR_FACT) or {}
@@ -383,6 +395,7 @@ class Revisits:
         for address in self._ledger.frontier.failed(LOST_REASONS):
             self._history.dead_links.add(address)
             await wait()
+        counts.update(await self._broken_pages.write(ending, gone.is_complete, wait))
         is_visited = partial(self._visits.has_after, takeover.published_visit)
         for known_id, fields in self._refilter.filter_unvisited(takeover, is_visited):
             if fields is not None:

@@ -148,7 +148,7 @@ class Duplicates:
 
     def defer(self, row: int | None, reason: str) -> None:
         """Have the address requested again at the end of the crawl."""
-        self._keeper.addresses.note(row, "failed", reason, retry=Retry.AT_END)
+        self._keeper.addresses.note(row, "failed", reason, retry=Retry.WAITS)
 
     def item_address(self, address: str, page: Page) -> str:
         """Return the address for the page's item: the canonical address as the page spells it if

@@ -66,7 +66,7 @@ from contentspider.ground.terminal import printable
 from contentspider.page.input.documents import can_read
 from contentspider.site.models.record import page_id
 from contentspider.state.crawls.ledgers import name_of
-from contentspider.state.outcome import TRANSIENT
+from contentspider.state.outcome import KNOWN_BROKEN, TRANSIENT
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -271,6 +271,9 @@ class SiteSpider(DiscoverySpider):
         login = self.logins.get(origin_of(request.url)) if self.logins else None
         if login is not None and login.ends_session(request.url):
             return LOGOUT
+        is_start = START_META_KEY in request.meta
+        if self.revisits and not is_start and self.revisits.broken.waits(request.url):
+            return KNOWN_BROKEN
         return SKIP_REASON if self.copies.skips(request.url) else ""
 
     def may_send(self, request: Request, row: int) -> bool:
@@ -543,6 +546,9 @@ class SiteSpider(DiscoverySpider):
         is_start = START_META_KEY in request.meta
         if kind in SKIPPED_KINDS and not is_start:
             self._count(f"skipped/{kind}")
+            return
+        if kind in TRANSIENT and self.revisits and self.revisits.broken.is_known(request.url):
+            logger.debug("%s is still broken: %s", request.url, reason)
             return
         if is_start:
             self.failures[request.url] = reason

@@ -208,6 +208,7 @@ def crawl_status(path: Path) -> str:
             lines.append(f"not learned again, with outdated models: {', '.join(unlearned)}")
         lines += ["addresses:", *_address_lines(ledger.frontier)]
         lines += [f"{site} {HIDING[kind]}" for site, kind in hidden_sites(ledger).items()]
+    lines += _broken_lines(history_of(path))
     if runs and not is_running and runs[-1].reason != FINISHED:
         lines += ["", "It is not finished: run the same command with --resume to continue."]
     return "\n".join(lines)
@@ -228,6 +229,22 @@ def hidden_in(history: Path) -> dict[str, str]:
         with suppress(ContentSpiderError, *DAMAGE), closing(Ledger(path, read_only=True)) as ledger:
             return hidden_sites(ledger)
     return {}
+
+
+def _broken_lines(path: Path) -> list[str]:
+    """Return a line for each address that is known as broken, from the history at *path*."""
+    if not path.exists():
+        return []
+    try:
+        with closing(History(path, read_only=True)) as history:
+            known = history.broken.known()
+    except ContentSpiderError as error:
+        return [f"history: {error}"]
+    lines = [
+        f"  {broken.url} ({broken.reason}; in {broken.crawls} crawls, last {broken.last})"
+        for broken in known
+    ]
+    return [f"known as broken: {len(known)}", *lines] if known else []
 
 
 def _run_lines(runs: Sequence[Run], is_running: bool) -> list[str]:

@@ -18,6 +18,7 @@ from contentspider.recrawl.intervals import ChangeIntervals, kind_of
 from contentspider.recrawl.lastmod import LastmodCounts
 from contentspider.site.models.record import SITE_FRAGMENT
 from contentspider.state.compression import RecordCompressor
+from contentspider.state.history.broken import BrokenAddresses
 from contentspider.state.history.dead_links import DeadLinks
 from contentspider.state.history.draft import DraftCheck
 from contentspider.state.history.page_records import PageRecord, read_item
@@ -55,6 +56,7 @@ class History:
             }
         self.own_answers = OwnAnswers(database)
         self.dead_links = DeadLinks(database)
+        self.broken = BrokenAddresses(database)
         self.kept = KeptPages(database, self.stored)
         self.check = database.check
         self._writer: HistoryWriter | None = None

@@ -68,10 +68,13 @@ class SchemaError(ContentSpiderError):
 
 
 @cache
-def _tables(schema: Schema) -> list[tuple[str, str, str, int]]:
+def _tables(schema: Schema, is_former: bool = False) -> list[tuple[str, str, str, int]]:
+    """Return the rows of `TABLES` for a schema, or for the version before (*is_former*)."""
     with closing(sqlite3.connect(":memory:")) as connection:
         connection.executescript(schema.tables)
-        return connection.execute(TABLES).fetchall()
+        rows = connection.execute(TABLES).fetchall()
+    added = _tables(Schema("", 0, schema.added)) if is_former else []
+    return [row for row in rows if row not in added]
 
 
 def columns_of(schema: Schema, table: str) -> dict[str, str]:
@@ -164,14 +167,17 @@ class Database:
         # One text that is not UTF-8 must not make all other records unreadable.
         connection.text_factory = partial(str, encoding="utf-8", errors="replace")
         version = connection.execute("PRAGMA user_version").fetchone()[0]
-        if version not in (0, schema.version):
+        is_former = bool(schema.added) and version == schema.version - 1
+        if version not in (0, schema.version) and not is_former:
             connection.close()
             raise SchemaError(
                 f"{self.path} was written by another version of contentspider (schema {version};"
                 f" this version reads {schema.version}): use that version, or give this crawl"
                 " another name (--name)"
             )
-        is_ours = connection.execute(TABLES).fetchall() == (_tables(schema) if version else [])
+        is_ours = connection.execute(TABLES).fetchall() == (
+            _tables(schema, is_former) if version else []
+        )
         if not is_ours or connection.execute(FOREIGN).fetchone():
             connection.close()
             raise StateError(
@@ -184,12 +190,15 @@ class Database:
             # The log of a history can be large. `sync` moves it, in a thread.
             checkpoint_pages = CHECKPOINT_PAGES if schema is LEDGER else 0
             connection.execute(f"PRAGMA wal_autocheckpoint = {checkpoint_pages}")
-            if version == 0:
+            if version != schema.version:
+                tables = schema.added if is_former else schema.tables
                 connection.executescript(
-                    f"BEGIN; {schema.tables} PRAGMA user_version = {schema.version}; COMMIT"
+                    f"BEGIN; {tables} PRAGMA user_version = {schema.version}; COMMIT"
                 )
             if self.is_durable:
                 connection.execute("BEGIN")
+        elif is_former:  # temporary tables, which are not written to the file
+            connection.executescript(schema.added.replace("CREATE TABLE", "CREATE TEMP TABLE"))
         return connection
 
     @contextmanager

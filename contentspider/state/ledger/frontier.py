@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 MAX_DEATHS = 3  # an address fails for good if this many runs died while it was in flight
 QUEUED, TAKEN = AddressState.QUEUED, AddressState.TAKEN
 RETRY, FAILED = AddressState.RETRY, AddressState.FAILED
+READ = (AddressState.FETCHED, AddressState.RELEASED, AddressState.UNCHANGED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +91,16 @@ class Frontier:
         """Return how many addresses failed for temporary reasons (see `requeue_failed`)."""
         return self._database.count("SELECT count(*) FROM addresses WHERE state = ?", (RETRY,))
 
-    def unread_addresses(self) -> Iterator[str]:
-        """Yield the addresses that `unread` counts."""
-        rows = self._database.rows("SELECT url FROM addresses WHERE state = ?", (RETRY,))
-        return (url for (url,) in rows)
+    def unread_addresses(self) -> Iterator[tuple[str, str]]:
+        """Yield the addresses that `unread` counts, with the reasons."""
+        query = "SELECT url, coalesce(reason, '') FROM addresses WHERE state = ?"
+        return self._database.rows(query, (RETRY,))
+
+    def read_counts(self) -> dict[str, int]:
+        """Return how many addresses of each host were read."""
+        marks = ", ".join("?" * len(READ))
+        query = f"SELECT host, count(*) FROM addresses WHERE state IN ({marks}) GROUP BY host"  # noqa: S608
+        return dict(self._database.rows(query, READ))
 
     def recover(self, died: bool) -> list[str]:
         """Requeue the addresses that an ended process had in flight. If that process *died*, return
