@@ -273,7 +273,8 @@ class SQLiteEngine(Engine):
         except sqlite3.OperationalError as error:
             if BAD_VALUE in str(error):
                 raise IndexDamagedError(
-                    f"{self._display_url} has a damaged document ({error}): {self._mending('CRAWL')}"
+                    f"{self._display_url} has a damaged document ({error}):"
+                    f" {self._mending('CRAWL')}"
                 ) from error
             error_class = EngineDownError if TEMPORARY.search(str(error)) else EngineError
             raise error_class(f"{self._display_url}: {error}") from error
@@ -325,7 +326,9 @@ class SQLiteEngine(Engine):
 
     def delete(self, ids: Sequence[str]) -> None:
         for document_id in ids:
-            for (number,) in self._query("SELECT number FROM documents WHERE id = ?", [document_id]):
+            for (number,) in self._query(
+                "SELECT number FROM documents WHERE id = ?", [document_id]
+            ):
                 self._execute("DELETE FROM pages WHERE rowid = ?", [number])
                 last_row = -number * MAX_SECTIONS
                 self._execute(
