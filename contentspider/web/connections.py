@@ -53,7 +53,7 @@ class LimitedProtocol(H11Protocol):
         self.since = 0.0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin to wait for a request. If there are too many connections, one of the others ends."""
+        """Begin to wait for a request. With too many connections, one of the others ends."""
         super().connection_made(transport)
         self._watch()
         others = [each for each in self.connections if each is not self]
