@@ -273,7 +273,8 @@ class SQLiteEngine(Engine):
         except sqlite3.OperationalError as error:
             if BAD_VALUE in str(error):
                 raise IndexDamagedError(
-                    f"{self._display_url} has a damaged document ({error}): {self._mending('CRAWL')}"
+                    f"{self._display_url} has a damaged document ({error}):"
+                    f" {self._mending('CRAWL')}"
                 ) from error
             error_class = EngineDownError if TEMPORARY.search(str(error)) else EngineError
             raise error_class(f"{self._display_url}: {error}") from error

@@ -119,11 +119,12 @@ class VectorTable:
                 f"the embedder {name} returned an array of the shape {vectors.shape} for"
                 f" {len(texts)} texts: it needs a row of numbers for each text"
             )
-        stored = self._query("SELECT length(vector) FROM vectors LIMIT 1", [])
-        if stored and stored[0][0] != vectors.shape[1] * vectors.itemsize:
+        rows = self._query("SELECT length(vector) AS length FROM vectors LIMIT 1", [])
+        lengths_before = {row["length"] // vectors.itemsize for row in rows}
+        if lengths_before - {vectors.shape[1]}:
             raise EmbedderError(
                 f"the embedder {name} returned vectors of {vectors.shape[1]} numbers, but those in"
-                f" the index have {stored[0][0] // vectors.itemsize}: set {EMBEDDER} to the embedder"
+                f" the index have {max(lengths_before)}: set {EMBEDDER} to the embedder"
                 " of the index, or run 'contentspider index rebuild'"
             )
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)

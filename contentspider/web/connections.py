@@ -53,6 +53,7 @@ class LimitedProtocol(H11Protocol):
         self.since = 0.0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin to wait for a request. With too many connections, one of the others ends."""
         super().connection_made(transport)
         self._watch()
         others = [each for each in self.connections if each is not self]
@@ -60,14 +61,17 @@ class LimitedProtocol(H11Protocol):
             end_longest_waiting(each for each in others if isinstance(each, LimitedProtocol))
 
     def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the connection."""
         super().connection_lost(exc)
         self._stop_watch()
 
     def handle_events(self) -> None:
+        """Handle what has arrived."""
         super().handle_events()
         self._watch()
 
     def on_response_complete(self) -> None:
+        """Begin to wait for the next request."""
         super().on_response_complete()
         self._watch()
 

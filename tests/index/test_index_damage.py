@@ -127,7 +127,8 @@ def test_values_of_wrong_types_are_left_out(path: Path) -> None:
     for number, (column, value) in enumerate(
         [("title", b"\xff"), ("fields", "[1]"), ("keywords", "3"), ("published_at", 7)]
     ):
-        change(path, f"UPDATE documents SET {column} = ? WHERE id = ?", value, f"{number:032x}")
+        statement = f"UPDATE documents SET {column} = ? WHERE id = ?"  # noqa: S608 - our names
+        change(path, statement, value, f"{number:032x}")
     with open_index(f"sqlite:{path}", is_writer=False) as (engine, _):
         records = [dict(engine.get(f"{number:032x}") or {}) for number in range(4)]
     missing = [set(records[0]) ^ set(record) for record in records[1:]]
@@ -138,7 +139,7 @@ def test_filter_on_damaged_values_is_an_error_that_says_what_to_do(path: Path) -
     change(path, "UPDATE documents SET own = '{\"' WHERE id = ?", f"{5:032x}")
     with (
         open_index(f"sqlite:{path}", is_writer=False) as (engine, _),
-        pytest.raises(EngineError, match="index verify CRAWL .* --mend") as raised,
+        pytest.raises(EngineError, match=r"index verify CRAWL .* --mend") as raised,
     ):
         engine.search(QUERIES[-1])
     assert raised.value.code == "index-damaged"
@@ -155,9 +156,7 @@ def test_types_of_own_fields_that_the_index_has_lost_are_recorded_again(
 
 
 @pytest.mark.parametrize("scheme", ["sqlite", "tantivy"])
-def test_each_damaged_byte_is_harmless_or_seen(
-    crawls: Crawls, tmp_path: Path, scheme: str
-) -> None:
+def test_each_damaged_byte_is_harmless_or_seen(crawls: Crawls, tmp_path: Path, scheme: str) -> None:
     if scheme == "tantivy":
         pytest.importorskip("tantivy")
     index, copy = tmp_path / "an index", tmp_path / "a copy"

@@ -124,4 +124,4 @@ def verify(crawls: Crawls, url: str) -> None:
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert f"{len(crawls.titles)} documents are as they should be" in done.stderr
-    assert "0 missing, 0 stale, 0 too many" in done.stderr
+    assert "0 missing, 0 stale, 0 damaged, 0 too many" in done.stderr

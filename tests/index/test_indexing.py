@@ -187,8 +187,9 @@ def test_limited_crawl_with_new_state_deletes_no_documents(indexed: Indexed) -> 
     shutil.rmtree(indexed.folder / ".scrapy")
     indexed.crawl("--index", URL, "--max-pages", "9", code=9)
     assert "3 documents in search indexes may be old" in indexed.said
-    assert "9 documents are as they should be, 0 missing, 0 stale, 0 damaged, 3 too many" in indexed.verify(
-        code=1
+    assert (
+        "9 documents are as they should be, 0 missing, 0 stale, 0 damaged, 3 too many"
+        in indexed.verify(code=1)
     )
     indexed.crawl("--index", URL)
     assert "12 documents are as they should be" in indexed.verify()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -67,11 +68,14 @@ def test_index_update_is_counted_and_logged(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "contentspider")
-    report = Report(upserted=3, deleted=2, retries=1, kept=5, refused=["a", "b", "c", "d"])
-    ended = Ended(monkeypatch, report, force=True, progress_secs=7)
-    assert ended.run() == {"upserted": 3, "deleted": 2, "kept": 5, "retries": 1, "refused": 4}
-    ((history, url, force),) = ended.asked
-    assert (history, force) == (HISTORY, True)
+    refused = ["a", "b", "c", "d"]
+    foreign = Counter({"f.org": 6, "g.org": 1})
+    report = Report(upserted=3, deleted=2, retries=1, kept=5, refused=refused, foreign=foreign)
+    ended = Ended(monkeypatch, report, force=True, take_over=True, progress_secs=7)
+    counts = {"upserted": 3, "deleted": 2, "kept": 5, "retries": 1, "refused": 4, "foreign": 7}
+    assert ended.run() == counts
+    ((history, url, force, take_over),) = ended.asked
+    assert (history, force, take_over) == (HISTORY, True, True)
     shown = "sqlite:///tmp/pages.db"
     assert url == shown
     assert caplog.messages == [
@@ -84,7 +88,7 @@ def test_index_progress_is_not_logged_if_disabled(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "contentspider")
-    report = Report(upserted=0, deleted=0, kept=0, retries=0, refused=[])
+    report = Report(upserted=0, deleted=0, kept=0, retries=0, refused=[], foreign=Counter())
     Ended(monkeypatch, report, progress_secs=0).run()
     assert caplog.messages == ["sqlite:///tmp/pages.db: 3 in, 2 out"]
 

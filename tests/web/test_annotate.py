@@ -466,3 +466,38 @@ def test_long_gaps_in_tags_take_no_time(part: str) -> None:
     begin = time.process_time()
     assert start_tags(f"<p>{tag}") == [(0, "<p>"), (3, tag)]
     assert time.process_time() - begin < 1
+
+
+# Requests
+
+
+BROKEN = (
+    '{"blocks": [0], "label": "main", "kind": 1e999}',
+    '{"blocks": [-1e999], "label": "main"}',
+    '{"blocks": [0], "label": "\\ud800"}',
+    '{"name": "price", "type": "\\ud800", "value": "1"}',
+    '{"name": "price", "type": "text", "value": "\\ud800"}',
+    '{"blocks": ' + "[" * 60_000,
+    "[" * 3_000,
+    "1" * 5_000,
+    "null",
+    "{",
+    "\x00",
+)
+
+
+def test_broken_json_is_a_bad_request(folder: Path, tmp_path: Path) -> None:
+    pytest.importorskip("httpx2")
+    from starlette.testclient import TestClient
+
+    from contentspider.web.annotate.app import make_app
+
+    app = make_app(session(folder, tmp_path), Frame(None), ["testserver"], is_strict=False)
+    with TestClient(app, raise_server_exceptions=False) as client:
+        before = client.get("/api/page/0").json()
+        for action in ("label", "place", "field"):
+            for body in BROKEN:
+                answer = client.post(f"/api/page/0/{action}", content=body)
+                assert answer.status_code in (400, 404), (action, body[:50])
+                assert answer.json()["error"]
+        assert client.get("/api/page/0").json() == before

@@ -414,11 +414,16 @@ def test_command_answers_http_requests_with_its_token_only(index: str, tmp_path:
                     {"Origin": "http://evil.example"},
                 )
             ]
+            # An address is kept in logs, so no token is accepted there.
+            with_token = f"{address}?token=indigo"
+            without_header = {"Authorization": ""}
+            refused.append((await http.post(with_token, headers=without_header)).status_code)
+            refused.append((await http.post(address, content=b" " * 1_100_000)).status_code)
             return result.structured_content, refused
 
     answer, refused = asyncio.run(ask_process())
     assert answer["results"][0]["url"] == "http://e.org/1"
-    assert refused == [401, 400, 403]
+    assert refused == [401, 400, 403, 401, 413]
     process.send_signal(signal.SIGINT)
     assert "Traceback" not in process.stderr.read()
     process.stderr.close()

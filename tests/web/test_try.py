@@ -23,7 +23,7 @@ from starlette.testclient import TestClient
 
 from contentspider.ground.fetch import Fetched
 from contentspider.state.stores.models import ModelStore
-from contentspider.web import trial_pages
+from contentspider.web import guards, trial_pages
 from contentspider.web.app import Access, make_app
 from contentspider.web.trials import extract_fetched
 
@@ -174,6 +174,7 @@ def test_client_has_one_job_at_a_time(client: TestClient, monkeypatch: pytest.Mo
     assert first.status_code == 303
     second = client.post("/try", data=form)
     assert second.status_code == 429 and "one page at a time" in second.text
+    assert int(second.headers["retry-after"]) > 0
     assert "Reading the page" in client.get(first.headers["location"]).text
 
 
@@ -280,6 +281,27 @@ def test_remote_access_requires_token() -> None:
         opened = client.get("/try?token=secret", follow_redirects=False)
         assert opened.status_code == 303 and "token" not in opened.headers["location"]
         assert client.get("/try").status_code == 200
+
+
+def test_token_in_an_address_is_for_browsers_that_open_a_page() -> None:
+    app = make_app("", [], NO_MODELS, Access(["testserver"], token="secret"))  # noqa: S106
+    for scheme, is_secure in (("http", False), ("https", True)):
+        with TestClient(app, base_url=f"{scheme}://testserver") as client:
+            assert client.get("/api/openapi.json?token=secret").status_code == 401
+            assert client.post("/try?token=secret", data={"url": "x"}).status_code == 401
+            opened = client.get("/try?token=secret", follow_redirects=False)
+            assert ("; secure" in opened.headers["set-cookie"].lower()) is is_secure
+            assert client.get("/try").status_code == client.get("/api").status_code == 200
+
+
+def test_bodies_are_limited_in_all(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guards, "MAX_HELD_BYTES", 1_000)
+    html = page(3) + "<p>more</p>" * 100
+    refused = client.post("/api/extract", content=html)
+    assert refused.status_code == 503
+    assert int(refused.headers["retry-after"]) > 0
+    for _ in range(3):  # what is done is held no more
+        assert client.post("/api/extract", content=page(3)[:900]).status_code == 200
 
 
 def test_hostile_page_is_displayed_without_active_content() -> None:

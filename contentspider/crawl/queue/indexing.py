@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from contentspider.crawl.base.process_memory import MB, spare_memory
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.index.engine import create_engine, redacted_url
+from contentspider.index.errors import IndexDamagedError
 from contentspider.index.operations import sync
 from contentspider.index.schema import SchemaMismatchError
 from contentspider.state.crawls.folder import index_url
@@ -78,7 +79,8 @@ class Indexing:
                     f": run 'contentspider index sync {history.stem} {redacted_url(url)}', or crawl"
                     " again"
                 )
-                if isinstance(error, SchemaMismatchError):  # the error says what helps
+                if isinstance(error, (SchemaMismatchError, IndexDamagedError)):
+                    # the error says what helps
                     advice = ""
                 logger.error(f"{error}. The index misses changes that the history has{advice}")
                 continue
