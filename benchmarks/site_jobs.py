@@ -271,10 +271,20 @@ def free_port() -> int:
         return int(made.getsockname()[1])
 
 
-def disturb(cluster: Cluster, proxy: Proxy, draw: random.Random, over: threading.Event, done: list[str]) -> None:
-    """Do something bad every few seconds."""
+def disturb(
+    cluster: Cluster,
+    server: Server,
+    proxy: Proxy,
+    draw: random.Random,
+    over: threading.Event,
+    done: list[str],
+) -> None:
+    """Do something bad every few seconds, while the sites are crawled."""
     workers = cluster.names[1:]
-    while not over.wait(draw.uniform(3, 9)):
+    while not over.wait(draw.uniform(1, 6)):
+        seen = len(server.requests)
+        while len(server.requests) < seen + 10 and not over.wait(0.2):
+            pass
         what = draw.choices(("kill", "stop", "store", "scheduler"), (4, 3, 2, 1))[0]
         worker = draw.choice(workers)
         done.append(f"{what} {worker}" if what in ("kill", "stop") else what)
@@ -288,7 +298,7 @@ def disturb(cluster: Cluster, proxy: Proxy, draw: random.Random, over: threading
             proxy.down(draw.uniform(0.2, 2) * LEASE_SECS)
         else:
             cluster.kill("scheduler")
-        if len(done) >= 8:  # or a run could take for ever
+        if len(done) >= 7:  # or a run could take for ever
             return
 
 
@@ -400,7 +410,7 @@ def one_run(given: Any, run: int, place: Path, server: Server, proxy: Proxy,
                 env=cluster.environment, stdout=log, stderr=log, cwd=place,
             )
         if not given.calm:
-            threading.Thread(target=disturb, args=(cluster, proxy, draw, over, done), daemon=True).start()
+            threading.Thread(target=disturb, args=(cluster, server, proxy, draw, over, done), daemon=True).start()
         try:
             process.wait(1200)
         finally:

@@ -22,7 +22,7 @@ from contentspider.state.files.formats import Output
 from contentspider.state.outcome import Outcome
 from contentspider.state.stores.lease import LeaseLostError
 from contentspider.state.stores.models import ModelStore
-from contentspider.state.stores.remote import is_url, open_objects
+from contentspider.state.stores.remote import RemoteError, is_url, open_objects
 from contentspider.state.stores.shared_models import SharedModels
 
 if TYPE_CHECKING:
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+ATTEMPTS = 3  # at a step that fails although the store answers
+
 
 class Publisher:
     """Publishes the *state* of a site whose crawl has *options*, in the store at *url*. *check* is
@@ -43,23 +45,21 @@ class Publisher:
     def __init__(
         self, url: str, state: SiteState, options: Mapping[str, Any], check: Callable[[], None]
     ) -> None:
-        self._state, self._options, self._check = state, options, check
-        self._models = SharedModels(open_objects(f"{url}/models"), state.models)
+        self._url, self._state, self._options, self._check = url, state, options, check
 
     def pull_models(self) -> None:
         """Download the models of the start sites, and those that earlier crawls used."""
         by = dict(self._options["set"]).get("CONTENTSPIDER_SITE_BY", "domain")
         starts = map(SiteKeys(by).key, self._options["url"])
+        models = self._models()
         for site in {*starts, *ModelStore(self._state.models).sites()}:
-            self._models.generations(site)
+            models.generations(site)
 
     def publish(self, result: SiteResult, ending: Ending | None) -> SiteResult:
         """Publish what the crawl with this *result* and *ending* has changed. Return the result
-        with what failed. Raises `LeaseLostError`.
+        with what failed. Raises `LeaseLostError`, and `RemoteError` if the store does not answer.
         """
-        self._check()
-        for error in self._models.send_all():
-            result = _with_problem(result, Outcome.INCOMPLETE, str(error))
+        result = self._attempt(result, Outcome.INCOMPLETE, self._send_models)
         if ending is None or not self._state.ledger.is_file():
             return result
         for output in self._options["output"]:
@@ -73,14 +73,25 @@ class Publisher:
         self, result: SiteResult, problem: Outcome, step: Callable[..., None], *arguments: Any
     ) -> SiteResult:
         self._check()
-        try:
-            step(*arguments)
-        except LeaseLostError:
-            raise
-        except ContentSpiderError as error:
-            logger.error("%s: %s", result.site, error)
-            return _with_problem(result, problem, str(error))
+        for attempt in range(ATTEMPTS):
+            try:
+                step(*arguments)
+                break
+            except LeaseLostError:
+                raise
+            except ContentSpiderError as error:
+                self._check()  # raises the error of a store that does not answer at all
+                if attempt == ATTEMPTS - 1 or not isinstance(error, RemoteError):
+                    logger.error("%s: %s", result.site, error)
+                    return _with_problem(result, problem, str(error))
         return result
+
+    def _models(self) -> SharedModels:
+        return SharedModels(open_objects(f"{self._url}/models"), self._state.models)
+
+    def _send_models(self) -> None:
+        for error in self._models().send_all():
+            raise error
 
     def _write(self, output: str, ending: Ending) -> None:
         """Write the items to an output, if the crawl may replace it."""

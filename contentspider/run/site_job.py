@@ -10,7 +10,7 @@ from contextlib import ExitStack, closing, suppress
 from dataclasses import asdict, replace
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.sites import SiteKeys
@@ -45,6 +45,7 @@ logger = logging.getLogger(__name__)
 UPLOAD_SECS = 300.0  # what a lost machine has read since the last upload is read again
 PATIENCE_SECS = 600.0  # how long a crawl that has ended waits for a store that does not answer
 RETRY_SECS = 5.0
+T = TypeVar("T")
 INTERRUPTED = Outcome.INTERRUPTED.name.lower()
 
 _jobs: set[SiteJob] = set()
@@ -113,7 +114,7 @@ class SiteJob:
         self._site, self._url, self._state_dir = site, state.rstrip("/"), state_dir
         self._only_due, self._force, self.of_run = only_due, force, run
         self._lease_secs, self._upload_secs = lease_secs, upload_secs
-        self._stopped = threading.Event()
+        self._stopped, self._stops = threading.Event(), 0
         self._lost: ContentSpiderError | None = None
         self._is_late = False  # the lease was not renewed for so long that the crawl has ended
         self._ends = 0.0
@@ -138,6 +139,7 @@ class SiteJob:
     def stop(self) -> bool:
         """Ask the crawl to end in order; return whether it is running."""
         self._stopped.set()
+        self._stops += 1
         child = self._child
         return child is not None and child.stop()
 
@@ -203,7 +205,7 @@ class SiteJob:
                 Lease(objects, f"hosts/{host}.json", self._lease_secs, self.of_run)
                 for host in hosts
             ]
-            if not acquire(leases, self._stopped):
+            if not self._insist(lambda: acquire(leases, self._stopped)):
                 stopped = self._stopped.is_set()
                 return SiteResult(name, NOT_STARTED) if stopped else self._running_elsewhere()
             stack.callback(_release, leases)
@@ -213,10 +215,10 @@ class SiteJob:
             return self._run_as_holder(folder)
 
     def _run_as_holder(self, folder: str) -> SiteResult:
-        self._state.pull()
+        self._insist(self._state.pull)
         if self._state.lease.is_taken_over:
-            self._state.delete_strays()
-        self._publisher.pull_models()
+            self._insist(self._state.delete_strays)
+        self._insist(self._publisher.pull_models)
         facts = self._state.lease.record.facts
         if facts.get("is_published") is False:  # the last holder died before it could
             ending = Ending(**facts["ending"]) if facts["ending"] else None
@@ -262,8 +264,9 @@ class SiteJob:
         return ended
 
     def _publish(self, ended: Ended) -> SiteResult:
-        result = self._publisher.publish(ended.result, ended.ending)
-        self._state.lease.write(result=asdict(result), is_published=True)
+        result = self._insist(lambda: self._publisher.publish(ended.result, ended.ending))
+        facts = {"result": asdict(result), "is_published": True}
+        self._insist(lambda: self._state.lease.write(**facts))
         return result
 
     def _push(self, **facts: Any) -> None:
@@ -289,20 +292,19 @@ class SiteJob:
         except RemoteError as error:
             logger.warning("%s: %s; the next upload has everything", self._site.name, error)
 
-    def _insist(self, step: Callable[[], None]) -> None:
-        """Repeat a *step* until the store answers; raises `RemoteError` if it does not for long."""
-        attempts = int(PATIENCE_SECS / RETRY_SECS)
-        for attempt in range(attempts + 1):
+    def _insist(self, step: Callable[[], T]) -> T:
+        """Return what a *step* returns, which is repeated until the store answers. Raises
+        `RemoteError` if it does not for long, or after a second signal.
+        """
+        end = time.monotonic() + PATIENCE_SECS
+        while True:
             try:
-                step()
-                return
-            except LeaseLostError:
-                raise
+                return step()
             except RemoteError as error:
-                if attempt == attempts:
+                if time.monotonic() > end or self._stops > 1:
                     raise
                 logger.warning("%s: %s; it is tried again", self._site.name, error)
-                threading.Event().wait(RETRY_SECS)
+                time.sleep(RETRY_SECS)
 
     def _check(self) -> None:
         """Renew the lease now; raises `LeaseLostError` if another process has it."""

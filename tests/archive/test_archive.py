@@ -174,7 +174,7 @@ def test_pages_beyond_samples_are_extracted_exactly_once(
 def test_dask_engine_gives_same_items(tmp_path: Path, expected: list[str]) -> None:
     distributed = pytest.importorskip("distributed")
     source = write_shards(tmp_path / "shards", 3)
-    given = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    given = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
     with distributed.LocalCluster(**given, local_directory=str(tmp_path / "dask")) as cluster:
         address = cluster.scheduler_address.replace("tcp://", "dask://")
         archive(source, tmp_path / "out", "--engine", address)

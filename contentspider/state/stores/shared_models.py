@@ -84,11 +84,11 @@ class SharedModels(ModelStore):
     def send_all(self) -> list[RemoteError]:
         """Upload the models that another process saved in the local copy, as `send` does."""
         for site in self._local.sites():
-            with suppress(RemoteError):  # `send` reports it
-                self._pull(site)
             shared = self._shared(site)
             if shared.is_changed(shared.files()):
                 shared.begin_change()
+            with suppress(RemoteError):  # `send` reports it
+                self._pull(site)
         return self.send()
 
     def send(self) -> list[RemoteError]:
