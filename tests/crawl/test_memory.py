@@ -65,7 +65,7 @@ def test_process_memory_is_measured_and_returned_to_system(
 def test_page_is_parsed_only_if_memory_suffices(
     size: int, most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    response: Any = SimpleNamespace(body=range(size))
+    response: Any = SimpleNamespace(body=range(size), url="http://e.org/", request=None)
     for is_durable, error in ((True, IgnoreRequest), (False, MemoryError)):
         crawler = open_crawler(tmp_path / str(is_durable), durable=is_durable)
         monkeypatch.setattr(memory, "spare_memory", lambda: LEAST + most)

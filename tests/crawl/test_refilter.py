@@ -189,7 +189,7 @@ def test_item_left_out_under_earlier_model_is_filled_under_final_one(
     crawl = crawls.begin()
     crawl.state.use(untitled)
     fields = crawl.see("/1", numbered(8))
-    assert (fields["change"], fields["content"]) == ("changed", untitled.extract(page).text)
+    assert (fields["change"], fields["content"]) == ("refiltered", untitled.extract(page).text)
     binding = ItemBinding(page, key="/1", page_id=fields["id"])
     crawl.ledger.items.record(binding, None, "unchanged")
     crawl.see("/2", numbered(4))  # its item is lost: the history keeps the previous one

@@ -558,7 +558,7 @@ def test_page_extracted_differently_by_new_model_changes_by_model(
     fields = crawl.see("/1", article(1))
     advert = article(2).replace("</footer>", "</footer><div><p>Buy our tea.</p></div>")
     other = crawl.see("/2", advert)
-    assert fields["change"] == other["change"] == "changed"
+    assert fields["change"] == other["change"] == "refiltered"
     assert fields["changed_at"] < fields["crawled_at"], "not by the page"
     assert {judge(seen.visit.facts).cause for seen in crawl.ledger.visits.after(0)} == {"model"}
     changed = crawl.see("/3", edited(3))
@@ -584,7 +584,7 @@ def test_unvisited_pages_are_refiltered_by_new_model(fresh: Crawls, model: SiteM
         crawl.state.use(model)
         crawl.state.is_stored = is_stored
         crawl.see("/1", article(1))
-        assert crawl.end()["changed"] == changed
+        assert crawl.end()["refiltered"] == changed
 
 
 def test_pages_read_before_model_are_stored_as_model_filters_them(

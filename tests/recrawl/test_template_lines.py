@@ -113,7 +113,7 @@ def causes(history: Path, pages: Callable[[int], str]) -> dict[str, str]:
     found = {
         record["url"].removeprefix(address("/")): record["change_cause"]
         for record in known.changes()
-        if record["change"] == "changed"
+        if record["change"] in ("changed", "refiltered")
     }
     known.close()
     return found

@@ -350,7 +350,7 @@ def test_refiltering_by_new_model_records_changed_content(tmp_path: Path) -> Non
     takeover.commit()
     cut = {"change_ratio": 0.25, "change_cause": "model", "previous_hash": "content 0"}
     assert list(history.changes(since=2)) == [
-        record(seq, name, "changed", content_hash="new", **cut)
+        record(seq, name, "refiltered", content_hash="new", **cut)
         for seq, name in ((3, "1"), (4, "2"))
     ]
     one = known(history, "1")
