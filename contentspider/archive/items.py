@@ -7,8 +7,6 @@ from collections import defaultdict
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from contentspider.site.judge.prior import Prior
-from contentspider.site.learn.single_page import extract_page
 from contentspider.site.models.record import page_fields
 from contentspider.state.files.formats import WRITERS
 
@@ -16,9 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from contentspider.archive.models import Knowledge
     from contentspider.archive.target import Target
     from contentspider.page.input.page import Page
-    from contentspider.site.models.model import SiteModel
 
 FLUSH_CHARS = 32_000_000
 
@@ -28,17 +26,17 @@ class Items:
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.count = folder, 0
-        self._prior, self._chars = Prior.shipped(), 0
+        self._chars = 0
         self._parts: dict[str, list[bytes]] = defaultdict(list)
 
-    def add(self, name: str, page: Page, site: str, model: SiteModel | None, date: str) -> None:
+    def add(self, name: str, page: Page, site: str, known: Knowledge, date: str) -> None:
         """Add the item of a page to the site's file *name*, if the page has text.
 
-        Without a *model* the prior selects the content. *date* is the time of the fetch.
+        *known* is what is known of the site, and *date* the time of the fetch.
         """
         if not page.content.blocks:
             return
-        extraction = model.extract(page) if model else extract_page(page, site, self._prior)
+        extraction = known.extract(page, site)
         fields = page_fields(page, site, extraction, extraction.model_version)
         # The time of the fetch, not of this run: a task that runs again writes the same items.
         fields["crawled_at"] = date

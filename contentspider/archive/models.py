@@ -54,7 +54,16 @@ def stored_knowledge(
     store = open_models(models, state_dir)
 
     @lru_cache(maxsize=MODELS_KEPT)
+    def of_learned(site: str) -> Knowledge:
+        model = read(store, site)
+        if model is None:
+            raise LookupError(site)  # not in the cache: the site may be learned later
+        return Knowledge(model, store.overrides(site))
+
     def knowledge_of(site: str) -> Knowledge:
-        return Knowledge(read(store, site), store.overrides(site))
+        try:
+            return of_learned(site)
+        except LookupError:
+            return UNKNOWN
 
     return knowledge_of

@@ -7,14 +7,14 @@ site's sample has the pages whose addresses have the smallest hashes (`contentsp
 and the first pages of each template, so the site's model is the same however its pages are
 distributed over shards.
 
-Each page is extracted once: a sampled page when its site is learned, all others with their shard.
+Each page is extracted once: a sampled page when its site is learned, all others with their shard. A
+site that has a model when its shard is sampled needs no sample.
 """
 
 from __future__ import annotations
 
 import zlib
 from collections import Counter, defaultdict
-from functools import lru_cache
 from os import SEEK_END
 from pathlib import Path
 from posixpath import basename
@@ -22,6 +22,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from contentspider.archive.items import Items
+from contentspider.archive.models import MIN_PAGES, UNKNOWN, Knowledge, stored_knowledge
 from contentspider.archive.revisits import find_pages, write_revisits
 from contentspider.archive.samples import (
     Sample,
@@ -38,28 +39,24 @@ from contentspider.archive.sources import ShardError, read_shard
 from contentspider.archive.stored import NOT_HTML, REVISIT
 from contentspider.archive.target import WORK, Target, shard_id
 from contentspider.archive.tasks import EXTRACT, FIND, LEARN, NO_PAGE, SAMPLE
+from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.sites import SiteKeys
 from contentspider.page.input.body import is_binary
-from contentspider.page.input.page import Page
 from contentspider.page.tree.blocks import new_walker
-from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.learn.templates import page_template
 from contentspider.site.sample import sample_order
+from contentspider.state.stores.models import ModelStore
 from contentspider.state.stores.shared_models import SharedModels, open_models
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from typing import BinaryIO
 
     from contentspider.archive.samples import SampleRow
     from contentspider.archive.stored import StoredPage
     from contentspider.archive.tasks import Task
-    from contentspider.page.tree._walk import Walker
-    from contentspider.site.models.model import SiteModel
-    from contentspider.state.stores.models import ModelStore
+    from contentspider.page.input.page import Page
 
-MIN_PAGES = 2  # a site with fewer pages is not learned: the prior judges its page
-MODELS_KEPT = 64  # models in the cache of a process
 MAX_KEPT_BYTES = 100_000_000  # HTML of a site's parsed pages in memory
 MAX_SITE_BYTES = 200  # a site's name is also a file name, which has a limited length
 NO_HTML = "the body is not HTML"
@@ -143,20 +140,17 @@ class ShardPages:
             self.unread_names.append(f"{name}: {stored.problem}")
 
 
-def _parse(stored: StoredPage, walker: Walker) -> Page:
-    return Page.from_html(stored.html, stored.url, stored.content_type, walker=walker)
-
-
 class SamplePages:
     """Reads and parses the sampled pages in a *file*, and keeps one site's pages in memory."""
 
     def __init__(self, file: BinaryIO, skipped: set[int], report: Callable[[int], object]) -> None:
         self._file, self._skipped, self._report = file, skipped, report
         self._walker = new_walker()
-        self.forget()
+        self.begin(UNKNOWN)
 
-    def forget(self) -> None:
-        """Drop the pages in memory, before the next site."""
+    def begin(self, known: Knowledge) -> None:
+        """Begin with the next site, of which this is *known*; drops the pages in memory."""
+        self._known = known
         self._kept: dict[SampleRow, Page] = {}
         self._free_bytes = MAX_KEPT_BYTES
 
@@ -172,7 +166,7 @@ class SamplePages:
         page = self._kept.get(row)
         if page is None:
             stored = read_page(self._file, row.start)
-            page = _parse(stored, self._walker)
+            page = self._known.read(stored.html, stored.url, stored.content_type, self._walker)
             if keep:
                 self._free_bytes -= len(stored.html)
                 if self._free_bytes > 0:
@@ -219,7 +213,7 @@ class ShardSamples:
             yield site, {*first.pages.values(), *self._of_templates[site].pages.values()}
 
     def _template(self, stored: StoredPage) -> bytes | None:
-        page = _parse(stored, self._walker)
+        page = UNKNOWN.read(stored.html, stored.url, stored.content_type, self._walker)
         return page_template(page) if page.content.blocks else None
 
     def _read(self, page: SampledPage) -> StoredPage:
@@ -227,10 +221,33 @@ class ShardSamples:
         return read_page(self._file, page.start)
 
 
+class _Learned(dict[str, bool]):
+    """Tells whether a site of a shard has a model, so that its pages need no sample.
+
+    *earlier* are the sites that had one when the shard was sampled before (None: it was not). Then
+    they stay the same, because the sampled pages of other sites may be items already.
+    """
+
+    def __init__(self, store: ModelStore, earlier: Iterable[str] | None) -> None:
+        super().__init__(dict.fromkeys(earlier or (), True))
+        self._store = store
+        self._sites = set(store.sites()) if earlier is None else set()
+
+    def __missing__(self, site: str) -> bool:
+        # A model that cannot be used is learned again.
+        is_learned = site in self._sites and self._store.load(site) is not None
+        self[site] = is_learned
+        return is_learned
+
+
 def sample_shard(task: Task, target: Target, report: Callable[[int], object]) -> dict[str, Any]:
-    """Write the sample of each site in a shard to one sample file per bucket of sites."""
+    """Write the sample of each site without a model in a shard to one sample file per bucket."""
     sites, shard = SiteKeys(), shard_id(task["shard"])
     pages, shard_pages = 0, ShardPages(task, report)
+    earlier = target.read_note(_sampled_note(shard))
+    learned = _Learned(
+        open_models(task["models"], task["state"]), None if earlier is None else earlier["learned"]
+    )
     with (
         TemporaryDirectory(prefix="contentspider-archive-") as folder,
         (Path(folder) / "pages").open("w+b") as file,
@@ -238,7 +255,9 @@ def sample_shard(task: Task, target: Target, report: Callable[[int], object]) ->
         samples = ShardSamples(file, shard, report)
         for number, stored in shard_pages:
             pages += 1
-            samples.offer(sites.key(stored.url), number, stored)
+            site = sites.key(stored.url)
+            if not learned[site]:
+                samples.offer(site, number, stored)
         buckets: dict[int, list[SampledPage]] = defaultdict(list)
         for site, sampled in samples.chosen():
             buckets[zlib.crc32(site.encode()) % task["buckets"]] += sampled
@@ -251,7 +270,8 @@ def sample_shard(task: Task, target: Target, report: Callable[[int], object]) ->
     numbers = sorted(page.number for _, sampled in samples.chosen() for page in sampled)
     is_all = len(numbers) == pages and not shard_pages.left_out
     end = {"damage": shard_pages.damage, "is_final": shard_pages.is_final}
-    target.write_note(_sampled_note(shard), {"held": numbers, "is_all": is_all, **end})
+    note = {"held": numbers, "is_all": is_all, "learned": sorted(filter(learned.get, learned))}
+    target.write_note(_sampled_note(shard), note | end)
     revisits = shard_pages.revisits
     folders = [write_revisits(target, task["shard"], revisits)] if revisits else []
     return {
@@ -307,16 +327,17 @@ def learn_bucket(task: Task, target: Target, report: Callable[[int], object]) ->
         pages = SamplePages(file, skipped, report)
         # Sites are numbered after the pages.
         for number, site in enumerate(sorted(rows_of), sum(map(len, rows_of.values()))):
-            rows, model = sorted(rows_of.pop(site)), store.load(site)
-            pages.forget()
+            rows = sorted(rows_of.pop(site))
+            known = Knowledge(store.load(site), store.overrides(site))
+            pages.begin(known)
             if number in skipped:
                 left_out.append(f"learning {site}")
-            elif model is None and _learn(site, rows, pages, store, number, report):
-                model, learned = store.load(site), learned + 1
+            elif known.model is None and _learn(site, rows, pages, store, number, report):
+                known, learned = known._replace(model=store.load(site)), learned + 1
             unwritten_rows = (row for row in rows if row.shard not in written_shards)
             for row in unwritten_rows:
                 if page := pages.get(row):
-                    items.add(row.shard, page, site, model, row.date)
+                    items.add(row.shard, page, site, known, row.date)
                 elif row.number in skipped:
                     left_out.append(row.url)
         report(NO_PAGE)
@@ -353,6 +374,9 @@ def _learn(
     sample = [row for row in choose_sample(rows) if pages.get(row, keep=True)]
     if len(sample) < MIN_PAGES:
         return False
+    # Imported here: a job whose sites are learned does without scikit-learn and half of SciPy.
+    from contentspider.site.learn.learner import SiteLearner
+
     sample = with_templates(sample, rows, pages.template)
     report(number)
     sample_pages = (pages.get(row, number) for row in sample)
@@ -371,16 +395,24 @@ def extract_shard(task: Task, target: Target, report: Callable[[int], object]) -
         raise ShardError(f"{task['shard']} was not sampled")
     if note["is_all"]:
         return {"damage": note["damage"], "is_final": note["is_final"]}
-    sites, load_model = SiteKeys(), _model_loader(task["models"], task["state"])
-    walker, sampled_numbers = new_walker(), set(note["held"])
+    sites, walker = SiteKeys(), new_walker()
+    knowledge_of = stored_knowledge(task["models"], task["state"], ModelStore.load)
+    sampled_numbers, learned = set(note["held"]), set(note["learned"])
     shard_pages = ShardPages(task, report)
     with TemporaryDirectory(prefix="contentspider-archive-") as folder:
         items = Items(Path(folder))
         for number, stored in shard_pages:
             if number not in sampled_numbers:
-                site, page = sites.key(stored.url), _parse(stored, walker)
-                name = f"{shard_id(task['shard'])}-more"
-                items.add(name, page, site, load_model(site), stored.date)
+                site = sites.key(stored.url)
+                known = knowledge_of(site)
+                if known.model is None and site in learned:
+                    raise ContentSpiderError(
+                        f"{task['shard']}: the model of {site} was there when the job began, and"
+                        f" is missing or damaged now: put it back, or delete {target.url}/{WORK} to"
+                        " begin the job again"
+                    )
+                page = known.read(stored.html, stored.url, stored.content_type, walker)
+                items.add(f"{shard_id(task['shard'])}-more", page, site, known, stored.date)
         items.put(target, task["format"])
     return {
         "items": items.count,
@@ -391,15 +423,3 @@ def extract_shard(task: Task, target: Target, report: Callable[[int], object]) -
 
 
 STEPS = {SAMPLE: sample_shard, FIND: find_revisited, LEARN: learn_bucket, EXTRACT: extract_shard}
-
-
-@lru_cache(maxsize=4)
-def _model_loader(models: str, state: str) -> Callable[[str], SiteModel | None]:
-    """Return a function that loads a site's model from a store, with a cache of recent models."""
-    store = open_models(models, state)
-
-    @lru_cache(maxsize=MODELS_KEPT)
-    def load(site: str) -> SiteModel | None:
-        return store.load(site)
-
-    return load

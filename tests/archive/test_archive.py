@@ -6,6 +6,7 @@ import gzip
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,12 +14,14 @@ import time
 import uuid
 import zlib
 from collections import Counter
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
-from contentspider.archive import sources, steps
+from contentspider.archive import samples, sources, steps
 from contentspider.archive.child import Child
+from contentspider.archive.models import stored_knowledge
 from contentspider.archive.samples import (
     Sample,
     SampledPage,
@@ -42,7 +45,7 @@ from tests.sites import prose
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
+    from typing import BinaryIO
 
 DATE = "2024-05-01T00:00:00Z"
 SITES = ("a.example", "b.example")
@@ -168,6 +171,67 @@ def test_pages_beyond_samples_are_extracted_exactly_once(
         found.append(items(tmp_path / f"of-{count}"))
     assert found[0] == found[1]
     assert len(found[0]) == len(pages)
+
+
+def run_steps(
+    job: dict[str, Any], shards: list[str], names: Iterable[str] = (SAMPLE, LEARN, EXTRACT)
+) -> list[str]:
+    """Run the steps *names* of a job in this process, and return all its items."""
+    for step in names:
+        for task in tasks_of(step, job, shards):
+            steps.run(task)
+    return items(Path(job["target"]))
+
+
+def test_sites_with_models_are_extracted_without_samples(
+    tmp_path: Path, expected: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shards = find_shards([write_shards(tmp_path / "shards", 2)])
+    first = job_of(shards, f"{tmp_path}/first", f"{tmp_path}/models", str(tmp_path))
+    assert run_steps(first, shards) == expected
+    sampled: list[str] = []
+
+    def write_page(file: BinaryIO, site: str, *page: Any) -> tuple[int, int]:
+        sampled.append(site)
+        return samples.write_page(file, site, *page)
+
+    monkeypatch.setattr(steps, "write_page", write_page)
+    again = job_of(shards, f"{tmp_path}/again", f"{tmp_path}/models", str(tmp_path))
+    assert run_steps(again, shards) == expected
+    assert sampled == ["single.example"]
+
+
+def test_sites_learned_meanwhile_give_each_item_once(tmp_path: Path, expected: list[str]) -> None:
+    """The job is interrupted when its sites are learned, and begins again with other buckets."""
+    shards = find_shards([write_shards(tmp_path / "shards", 2)])
+    job = job_of(shards, f"{tmp_path}/out", f"{tmp_path}/models", str(tmp_path))
+    assert len(run_steps(job, shards, [SAMPLE, LEARN])) == len(expected)
+    assert run_steps({**job, "buckets": 17}, shards) == expected
+
+
+def test_model_that_is_lost_during_a_job_is_an_error(tmp_path: Path) -> None:
+    shards = find_shards([write_shards(tmp_path / "shards", 1)])
+    first = job_of(shards, f"{tmp_path}/first", f"{tmp_path}/models", str(tmp_path))
+    run_steps(first, shards)
+    again = job_of(shards, f"{tmp_path}/again", f"{tmp_path}/models", str(tmp_path))
+    run_steps(again, shards, [SAMPLE, LEARN])
+    shutil.rmtree(tmp_path / "models" / "a.example")
+    stored_knowledge.cache_clear()
+    with pytest.raises(ContentSpiderError, match=r"a\.example"):
+        run_steps(again, shards, [EXTRACT])
+
+
+def test_overrides_beside_models_are_obeyed(tmp_path: Path, expected: list[str]) -> None:
+    shards = find_shards([write_shards(tmp_path / "shards", 1)])
+    folder = tmp_path / "models" / "a.example"
+    folder.mkdir(parents=True)
+    (folder / "overrides.toml").write_text('drop = ["div.text > h1"]\n')
+    for out in ("learned", "known"):
+        job = job_of(shards, f"{tmp_path}/{out}", f"{tmp_path}/models", str(tmp_path))
+        for line in run_steps(job, shards):
+            item = json.loads(line)
+            is_whole = item["content"].startswith(item["title"])
+            assert is_whole is (item["site"] != "a.example"), out
 
 
 @pytest.mark.thorough
