@@ -28,6 +28,7 @@ from contentspider.site.judge.prior import Prior
 from contentspider.site.learn.options import LearningOptions
 from contentspider.site.learn.single_page import extract_page, hidden_text
 from contentspider.site.models.folder import MANIFEST
+from contentspider.site.models.lost_prose import LostProse
 from contentspider.site.models.model import SiteModel
 from contentspider.site.models.record import (
     NO_OPTIONAL_FIELDS,
@@ -170,8 +171,11 @@ def _site_items(
     options: LearningOptions,
     models: Path | None,
     optional_fields: OptionalFields,
+    lost: LostProse,
 ) -> Iterator[dict[str, object]]:
-    """Yield the items of a site's *files*; ``url`` is the file's path below *root*."""
+    """Yield the items of a site's *files*; ``url`` is the file's path below *root*. Pages that lose
+    their prose are noted in *lost*.
+    """
     site = root.resolve().name or "site"
     model, overrides = _stored_model(models, site) if models else (None, None)
     attributes = needs_attributes(model.features) if model else options.needs_attributes
@@ -191,6 +195,8 @@ def _site_items(
             continue
         left_out += page.content.has_left_out
         extraction = _extract(page, site, model, options)
+        if model:
+            lost.note(model, extraction)
         item = page_fields(page, site, extraction, extraction.model_version, optional_fields)
         check.count(item)
         yield item
@@ -263,6 +269,7 @@ def extract_paths(
     options: LearningOptions | None = None,
     models: Path | None = None,
     optional_fields: OptionalFields = NO_OPTIONAL_FIELDS,
+    lost: LostProse | None = None,
 ) -> Iterator[dict[str, object]]:
     """Yield the fields of `ContentItem` for each page of the sites in *paths*.
 
@@ -272,8 +279,10 @@ def extract_paths(
 
     The model of a site is learned from its files; a single file is judged alone. With *models*, the
     model is read from that folder instead. If there are several sites, ``url`` begins with the
-    folder as given in *paths*.
+    folder as given in *paths*. Pages that lose their prose to a site's model are noted in *lost*.
     """
+    lost = LostProse() if lost is None else lost
+    options = options or LearningOptions()
     singles: dict[Path, list[Path]] = {}
     for path in paths:
         if path.is_dir():
@@ -291,7 +300,7 @@ def extract_paths(
         _warn_of_documents(folder)
     sites = [*folders, *singles.items()]
     for root, files in sites:
-        for item in _site_items(root, files, options or LearningOptions(), models, optional_fields):
+        for item in _site_items(root, files, options, models, optional_fields, lost):
             if len(sites) > 1:
                 item["url"] = (root / str(item["url"])).as_posix()
                 item["id"] = page_id(str(item["url"]))

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import zlib
 from collections import defaultdict
+from dataclasses import asdict
 from functools import lru_cache
 from os import SEEK_END
 from pathlib import Path
@@ -302,6 +303,7 @@ def learn_bucket(task: Task, target: Target, report: Callable[[int], object]) ->
     return {
         "learned": learned,
         "items": items.count,
+        "lost": asdict(items.lost),
         "left_out": left_out,
         "damage": first_damage,
     }
@@ -322,8 +324,9 @@ def _learn(
     number: int,
     report: Callable[[int], object],
 ) -> bool:
-    """Learn a site from its rows and save the model, if it has enough pages with text; tell whether
-    it has. *number* is reported in place of the numbers of its pages.
+    """Learn a site from its rows and save the model, if it has enough pages with text, and the
+    model is not refused; tell whether it was saved. *number* is reported in place of the numbers of
+    its pages.
     """
     sample = [row for row in choose_sample(rows) if pages.get(row, keep=True)]
     if len(sample) < MIN_PAGES:
@@ -331,8 +334,10 @@ def _learn(
     sample = with_templates(sample, rows, pages.template)
     report(number)
     sample_pages = (pages.get(row, number) for row in sample)
-    store.save(SiteLearner(site).fit(filter(None, sample_pages)))
-    return True
+    model = SiteLearner(site).fit(filter(None, sample_pages))
+    if not model.is_refused:
+        store.save(model)
+    return not model.is_refused
 
 
 def extract_shard(task: Task, target: Target, report: Callable[[int], object]) -> dict[str, Any]:
@@ -359,6 +364,7 @@ def extract_shard(task: Task, target: Target, report: Callable[[int], object]) -
         items.put(target, task["format"])
     return {
         "items": items.count,
+        "lost": asdict(items.lost),
         "left_out": shard_pages.left_out,
         "damage": shard_pages.damage,
     }

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from contentspider.cli.command import MODELS, STATE_DIR, argument, command
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.terminal import say
+from contentspider.state.outcome import Outcome
 
 if TYPE_CHECKING:
     import argparse
@@ -33,7 +35,7 @@ PROGRESS_SECS = 10.0
     STATE_DIR,
     extra="archive",
 )
-def archive(options: argparse.Namespace) -> None:
+def archive(options: argparse.Namespace) -> int:
     """Extract any number of stored pages. A site without a model is learned from a sample of its
     pages in all shards. Each site's items are written to a folder of its own. A second run does
     only the rest of an unfinished one.
@@ -43,6 +45,7 @@ def archive(options: argparse.Namespace) -> None:
     from contentspider.archive.steps import MAX_NAMED
     from contentspider.archive.target import Target
     from contentspider.archive.tasks import STEPS, job_of, tasks_of
+    from contentspider.site.models.lost_prose import LostProse
 
     shards = find_shards(options.source)
     job = job_of(shards, options.output, str(options.models), options.state_dir, options.format)
@@ -50,6 +53,7 @@ def archive(options: argparse.Namespace) -> None:
     left_out: list[str] = []
     unread_names: list[str] = []
     problems: dict[str, None] = {}
+    lost = LostProse()
     totals = {"pages": 0, "learned": 0, "items": 0, "unread": 0}
     with open_engine(options.engine, options.processes) as engine:
         for kind in STEPS:
@@ -59,6 +63,7 @@ def archive(options: argparse.Namespace) -> None:
                 unread_names += result.get("unread_names", [])[: MAX_NAMED - len(unread_names)]
                 messages = (result.get("failed"), result.get("damage"))
                 problems |= dict.fromkeys(filter(None, messages))
+                lost.add(**result.get("lost", asdict(LostProse())))
                 for name in totals:
                     totals[name] += result.get(name, 0)
     if totals["unread"]:
@@ -71,8 +76,11 @@ def archive(options: argparse.Namespace) -> None:
         f"{totals['items']:,} items of {totals['pages']:,} pages, {totals['learned']:,}"
         f" sites learned -> {options.output}"
     )
+    if lost.lost:
+        say(str(lost))
     if problems:
         raise ContentSpiderError("\n".join(["not all could be read or written:", *problems]))
+    return Outcome.INCOMPLETE if lost.is_large else Outcome.COMPLETE
 
 
 def _with_progress(

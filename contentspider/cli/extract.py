@@ -11,14 +11,17 @@ from typing import TYPE_CHECKING
 
 from contentspider.cli.command import LEARNING, argument, command, learning_options, option
 from contentspider.ground.errors import ContentSpiderError
+from contentspider.ground.json_text import json_text
 from contentspider.ground.terminal import printable, say
 from contentspider.state.files.formats import PAGE_KINDS, STDOUT, STDOUT_WRITERS, WRITERS, Output
+from contentspider.state.outcome import Outcome
 from contentspider.state.stores.remote import is_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from contentspider.ground.fetch import Fetched
+    from contentspider.site.models.lost_prose import LostProse
     from contentspider.site.models.record import OptionalFields
 
 
@@ -58,15 +61,17 @@ def folder(text: str) -> Path:
     option("summary"),
     option("records"),
 )
-def extract(options: argparse.Namespace) -> None:
+def extract(options: argparse.Namespace) -> int:
     """Extract pages that you have, or single pages of the web. Each folder of HTML files is a site,
     and is learned. A page that is given by its address or on standard input is judged without other
     pages of its site.
     """
+    from contentspider.site.models.lost_prose import LostProse
     from contentspider.site.models.record import OptionalFields
 
     fields = OptionalFields(options.passages, options.images, options.summary, options.records)
-    items = _items(options, fields)
+    lost = LostProse()
+    items = _items(options, fields, lost)
     if options.output == STDOUT:
         written = STDOUT_WRITERS[options.format or "json"](lambda: items, sys.stdout.buffer)
     else:
@@ -86,6 +91,9 @@ def extract(options: argparse.Namespace) -> None:
         raise ContentSpiderError(_nothing_extracted(options.source))
     if options.output != STDOUT or written > 1:
         say(f"{written} pages" + ("" if options.output == STDOUT else f" -> {options.output}"))
+    if lost.lost:
+        say(f"{lost}; contentspider report shows what was dropped")
+    return Outcome.INCOMPLETE if lost.is_large else Outcome.COMPLETE
 
 
 def _nothing_extracted(sources: Sequence[str]) -> str:
@@ -97,7 +105,7 @@ def _nothing_extracted(sources: Sequence[str]) -> str:
 
 
 def _items(
-    options: argparse.Namespace, optional_fields: OptionalFields
+    options: argparse.Namespace, optional_fields: OptionalFields, lost: LostProse
 ) -> Iterator[dict[str, object]]:
     """Yield the items of all sources: single pages first, then folders and files."""
     from contentspider.extract import extract_paths, page_item
@@ -110,7 +118,7 @@ def _items(
         page = _read_page(source, options)
         yield page_item(page, learning, options.models, optional_fields)
     if paths:
-        yield from extract_paths(paths, learning, options.models, optional_fields)
+        yield from extract_paths(paths, learning, options.models, optional_fields, lost)
 
 
 def _is_single(source: str) -> bool:
@@ -152,7 +160,7 @@ def summarise(options: argparse.Namespace) -> None:
     from contentspider.ground.atomic import replacing
 
     lines = (
-        json.dumps(page_summary, ensure_ascii=False) + "\n"
+        json_text(page_summary) + "\n"
         for page_summary in summarise_folder(options.folder, options.models)
     )
     if options.output is None:

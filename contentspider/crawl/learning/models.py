@@ -35,6 +35,7 @@ from contentspider.state.outcome import (
     LEARNED_STAT,
     LOST_STAT,
     PAGES_STAT,
+    REFUSED_STAT,
 )
 from contentspider.state.stores.remote import RemoteError
 from contentspider.state.stores.shared_models import open_models
@@ -255,6 +256,9 @@ class CrawlModels:
     def save(self, crawl: CrawlState, state: SiteState, model: SiteModel, is_cut: bool) -> None:
         """Save the model of a site, unless the crawl *is_cut* short."""
         state.is_stored = False
+        if model.is_refused:
+            logger.error(f"{state.key}: the refused model is not saved. The next crawl learns anew")
+            return
         if is_cut:
             logger.info(
                 f"{state.key}: the model is not saved because the crawl was cut short. The next"
@@ -275,7 +279,11 @@ class CrawlModels:
             crawl.ledger.runs.set_fact("learned", sorted({state.key, *learned_sites(crawl)}))
 
     def note_quality(self, key: str, model: SiteModel) -> None:
-        """Write the quality of a model into the stats, and warn if the quality is low."""
+        """Write the quality of a model into the stats, and warn if the quality is low. A model
+        that the learner refused is counted.
+        """
+        if model.is_refused:
+            self._stats.inc_value(REFUSED_STAT)
         quality, min_quality = model.quality, self._options.min_quality
         if quality is None:
             return
