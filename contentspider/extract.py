@@ -177,6 +177,8 @@ def _item(
 ) -> dict[str, object]:
     """Return the item fields of a page."""
     extraction = _extract(page, site, model, options)
+    if model:
+        failures.lost.note(model, extraction)
     return page_fields(
         page,
         site,
@@ -308,7 +310,8 @@ def extract_paths(
     The model of a site is learned from its files; a single file is judged alone. With *models*, the
     model is read from that folder instead. If there are several sites, ``url`` begins with the
     folder as given in *paths*. Files that cannot be read are left out with a warning, and noted
-    in *failures*: packed pages that are damaged or too large, and documents without text.
+    in *failures*: packed pages that are damaged or too large, and documents without text. So are
+    pages that lose their prose to a site's model.
     """
     failures = failures or Failures()
     singles: dict[Path, list[Path]] = {}

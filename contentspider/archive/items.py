@@ -7,6 +7,8 @@ from collections import defaultdict
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from contentspider.ground.json_text import json_text
+from contentspider.site.models.lost_prose import LostProse
 from contentspider.site.models.record import page_fields
 from contentspider.state.files.formats import WRITERS
 
@@ -26,6 +28,7 @@ class Items:
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.count = folder, 0
+        self.lost = LostProse()
         self._chars = 0
         self._parts: dict[str, list[bytes]] = defaultdict(list)
 
@@ -37,10 +40,12 @@ class Items:
         if not page.content.blocks:
             return
         extraction = known.extract(page, site)
+        if known.model:
+            self.lost.note(known.model, extraction)
         fields = page_fields(page, site, extraction, extraction.model_version)
         # The time of the fetch, not of this run: a task that runs again writes the same items.
         fields["crawled_at"] = date
-        line = json.dumps(fields, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
+        line = json_text(fields).encode("utf-8", "replace") + b"\n"
         self._parts[f"site={site}/{name}.jsonl"].append(line)
         self.count, self._chars = self.count + 1, self._chars + len(line)
         if self._chars >= FLUSH_CHARS:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter, defaultdict
+from dataclasses import asdict
 from os import SEEK_END
 from pathlib import Path
 from posixpath import basename
@@ -348,6 +349,7 @@ def learn_bucket(task: Task, target: Target, report: Callable[[int], object]) ->
     return {
         "learned": learned,
         "items": items.count,
+        "lost": asdict(items.lost),
         "left_out": left_out,
         "is_final": len(final_shards) == len(names),
     }
@@ -368,8 +370,9 @@ def _learn(
     number: int,
     report: Callable[[int], object],
 ) -> bool:
-    """Learn a site from its rows and save the model, if it has enough pages with text; tell whether
-    it has. *number* is reported in place of the numbers of its pages.
+    """Learn a site from its rows and save the model, if it has enough pages with text, and the
+    model is not refused; tell whether it was saved. *number* is reported in place of the numbers of
+    its pages.
     """
     sample = [row for row in choose_sample(rows) if pages.get(row, keep=True)]
     if len(sample) < MIN_PAGES:
@@ -380,8 +383,10 @@ def _learn(
     sample = with_templates(sample, rows, pages.template)
     report(number)
     sample_pages = (pages.get(row, number) for row in sample)
-    store.save(SiteLearner(site).fit(filter(None, sample_pages)))
-    return True
+    model = SiteLearner(site).fit(filter(None, sample_pages))
+    if not model.is_refused:
+        store.save(model)
+    return not model.is_refused
 
 
 def extract_shard(task: Task, target: Target, report: Callable[[int], object]) -> dict[str, Any]:
@@ -416,6 +421,7 @@ def extract_shard(task: Task, target: Target, report: Callable[[int], object]) -
         items.put(target, task["format"])
     return {
         "items": items.count,
+        "lost": asdict(items.lost),
         "left_out": shard_pages.left_out,
         "damage": shard_pages.damage,
         "is_final": shard_pages.is_final,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import fsspec
 
 from contentspider.ground.errors import ContentSpiderError
+from contentspider.ground.json_text import json_text
 from contentspider.state.stores.remote import check_url, is_url, without_secrets
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ class Target:
     def write_note(self, name: str, record: dict[str, Any]) -> None:
         """Write a JSON object, such as the result of a task, to the object *name*."""
         with self._named_errors(name):
-            text = json.dumps(record, ensure_ascii=False).encode("utf-8", "replace")
+            text = json_text(record).encode("utf-8", "replace")
             path = f"{self._root}/{name}"
             partial = self._partial_path(path)
             self._files.pipe_file(partial, text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from contentspider.cli.command import MODELS, STATE_DIR, argument, command
@@ -46,6 +47,7 @@ def archive(options: argparse.Namespace) -> int:
     from contentspider.archive.stored import NO_LOSS
     from contentspider.archive.target import Target
     from contentspider.archive.tasks import job_of, steps_of
+    from contentspider.site.models.lost_prose import LostProse
 
     shards = find_shards(options.source)
     job = job_of(shards, options.output, str(options.models), options.state_dir, options.format)
@@ -54,6 +56,7 @@ def archive(options: argparse.Namespace) -> int:
     unread: Counter[str] = Counter()
     unread_names: list[str] = []
     problems: dict[str, None] = {}
+    lost = LostProse()
     totals = {"pages": 0, "learned": 0, "items": 0}
     with open_engine(options.engine, options.processes) as engine:
         for result in _with_progress(steps_of(shards, job, engine)):
@@ -62,6 +65,7 @@ def archive(options: argparse.Namespace) -> int:
             unread_names += result.get("unread_names", [])[: MAX_NAMED - len(unread_names)]
             messages = (result.get("failed"), result.get("damage"))
             problems |= dict.fromkeys(filter(None, messages))
+            lost.add(**result.get("lost", asdict(LostProse())))
             for name in totals:
                 totals[name] += result.get(name, 0)
     if unread:
@@ -75,11 +79,13 @@ def archive(options: argparse.Namespace) -> int:
         f"{totals['items']:,} items of {totals['pages']:,} pages, {totals['learned']:,}"
         f" sites learned -> {options.output}"
     )
+    if lost.lost:
+        say(str(lost))
     if problems:
         raise ContentSpiderError("\n".join(["not all could be read or written:", *problems]))
     if not totals["pages"]:
         return Outcome.NOTHING_READ
-    is_complete = not left_out and unread.keys() <= set(NO_LOSS)
+    is_complete = not (left_out or lost.is_large) and unread.keys() <= set(NO_LOSS)
     return Outcome.COMPLETE if is_complete else Outcome.INCOMPLETE
 
 

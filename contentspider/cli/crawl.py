@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 from contextlib import closing
 from datetime import datetime, timezone
@@ -24,7 +23,8 @@ from contentspider.crawl.base.options import FILES, MOST_USED, PAGES, REQUESTS, 
 from contentspider.ground.atomic import write_json
 from contentspider.ground.errors import ContentSpiderError, UsageError
 from contentspider.ground.extras import require
-from contentspider.ground.terminal import escape_steering, printable, say
+from contentspider.ground.json_text import json_text
+from contentspider.ground.terminal import printable, say
 from contentspider.recrawl.changes import CHANGES
 from contentspider.run.flags import CRAWL_FLAGS
 from contentspider.state.files.formats import Output
@@ -131,7 +131,7 @@ def run(options: argparse.Namespace) -> int:
     if summary:
         write_json(summary, record)
     if store:
-        store.write("summary.json", json.dumps(record, indent=2).encode())
+        store.write("summary.json", json_text(record, indent=2).encode())
     return outcome
 
 
@@ -281,10 +281,10 @@ def _report_changes(path: Path, history: History, options: argparse.Namespace) -
     since, after = options.since or (0, "")
     records = history.changes(since, after, kinds)
     if is_feed:
-        print(escape_steering(json.dumps(json_feed(path.stem, history, records), indent=2)))
+        print(json_text(json_feed(path.stem, history, records), indent=2))
         return
     for record in records:
-        print(escape_steering(json.dumps(record, ensure_ascii=False)))
+        print(json_text(record))
 
 
 def _deliver(history: Path, options: argparse.Namespace, kinds: Sequence[str]) -> None:

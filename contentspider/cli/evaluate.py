@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING
 
 from contentspider.cli.command import LEARNING, argument, command, learning_options
+from contentspider.ground.json_text import json_text
 from contentspider.ground.terminal import say
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def write_predictions(options: argparse.Namespace, predict: Callable[[Corpus], R
         for number, corpus in enumerate(corpora, 1):
             gold, scores = {page.path: page for page in corpus.gold()}, []
             for row in predict(corpus):
-                output.write(json.dumps(row, ensure_ascii=False) + "\n")
+                output.write(json_text(row) + "\n")
                 page = gold[row["path"].lstrip("/")]
                 scores.append(text_score(row["text"], page.text, page.optional).f1)
             mean = f", F1 {_mean_text(scores)}" if scores else ""

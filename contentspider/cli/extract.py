@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from contentspider.cli.command import LEARNING, argument, command, learning_options, option
 from contentspider.ground.errors import ContentSpiderError
+from contentspider.ground.json_text import json_text
 from contentspider.ground.terminal import printable, say
 from contentspider.state.files.formats import PAGE_KINDS, STDOUT, STDOUT_WRITERS, WRITERS, Output
 from contentspider.state.outcome import Outcome
@@ -97,7 +98,9 @@ def extract(options: argparse.Namespace) -> int:
         say(f"{count} pages have an empty field because of an error: {kind}")
     if failures.pages:
         say(f"{len(failures.pages)} pages are left out because of errors, which the log names")
-    if failures.files or failures.pages:
+    if failures.lost.lost:
+        say(f"{failures.lost}; contentspider report shows what was dropped")
+    if failures.files or failures.pages or failures.lost.is_large:
         return Outcome.INCOMPLETE
     return Outcome.COMPLETE
 
@@ -166,7 +169,7 @@ def summarise(options: argparse.Namespace) -> None:
     from contentspider.ground.atomic import replacing
 
     lines = (
-        json.dumps(page_summary, ensure_ascii=False) + "\n"
+        json_text(page_summary) + "\n"
         for page_summary in summarise_folder(options.folder, options.models)
     )
     if options.output is None:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from contentspider.cli.command import MODELS, STATE_DIR, argument, command
 from contentspider.cli.models import read_model
-from contentspider.ground.terminal import escape_steering, printable, say
+from contentspider.ground.json_text import json_text
+from contentspider.ground.terminal import printable, say
 
 if TYPE_CHECKING:
     import argparse
@@ -44,7 +45,7 @@ def fields(options: argparse.Namespace) -> None:
     reports = field_reports(model, stored_items(options.site, options.state_dir), file)
     for report in reports:
         if options.json:
-            print(escape_steering(json.dumps(report.to_dict(), ensure_ascii=False)))
+            print(json_text(report.to_dict()))
         else:
             print("\n".join(map(printable, _lines(report))))
     if not any(report.pages for report in reports):

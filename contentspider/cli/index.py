@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from contentspider.cli.command import CRAWL, STATE_DIR, argument, command, group
 from contentspider.ground.errors import ContentSpiderError, UsageError
-from contentspider.ground.terminal import escape_steering, printable, say
+from contentspider.ground.json_text import json_text
+from contentspider.ground.terminal import printable, say
 from contentspider.index.engine import redacted_url
 from contentspider.index.own_fields import fields_line
 from contentspider.state.crawls.folder import DEFAULT, has_default, index_url
@@ -186,7 +187,7 @@ def search(options: argparse.Namespace) -> None:
     rows = result_rows(query, results)
     if options.json:
         for row in rows:
-            print(escape_steering(json.dumps(row.to_dict(), ensure_ascii=False)))
+            print(json_text(row.to_dict()))
         return
     for row in rows:
         _print_result(row)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +9,8 @@ from contentspider.cli.command import MODELS, STATE_DIR, argument, command, conv
 from contentspider.cli.models import kept_pages
 from contentspider.crawl.base.option import Option
 from contentspider.ground.errors import ContentSpiderError
-from contentspider.ground.terminal import escape_steering, printable, say
+from contentspider.ground.json_text import json_text
+from contentspider.ground.terminal import printable, say
 
 if TYPE_CHECKING:
     import argparse
@@ -181,7 +181,7 @@ def apply(options: argparse.Namespace) -> None:
             print(printable(reading.text))
         else:
             line = {"path": path.as_posix(), "text": reading.text}
-            print(escape_steering(json.dumps(line, ensure_ascii=False)))
+            print(json_text(line))
 
 
 def _load(path: Path) -> Rules:

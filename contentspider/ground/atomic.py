@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from contentspider.ground.errors import ContentSpiderError
+from contentspider.ground.json_text import json_text
 
 
 @contextmanager
@@ -52,7 +52,7 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
 
 def write_json(path: Path, value: object) -> None:
     """Write *value* to *path* as indented JSON; raises `ContentSpiderError`."""
-    text = json.dumps(value, indent=2, ensure_ascii=False, default=str)
+    text = json_text(value, indent=2)
     with replacing(path) as file:
         file.write((text + "\n").encode("utf-8", "replace"))
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from contextlib import ExitStack
 from gzip import GzipFile
 from typing import TYPE_CHECKING, Any
 
 from contentspider.ground.atomic import replacing
+from contentspider.ground.json_text import json_text
 from contentspider.page.input.files import html_files, read_pages
 from contentspider.render.files import RenderedFile, render_files
 from contentspider.render.snapshot import page_record
@@ -31,7 +31,7 @@ async def write_records(folder: Path, output: Path, most: int, browser: str) -> 
         if output.suffix == ".gz":
             file = stack.enter_context(GzipFile(fileobj=file, mode="wb", mtime=0))
         async for record in _records(folder, most, browser):
-            file.write(json.dumps(record, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
+            file.write(json_text(record).encode("utf-8", "replace") + b"\n")
             count += 1
             if count % EACH == 0:
                 logger.info("%d pages rendered", count)

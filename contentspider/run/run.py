@@ -30,9 +30,10 @@ from contentspider.ground.addresses import is_web_address
 from contentspider.ground.atomic import ensure_folder, write_json
 from contentspider.ground.errors import DAMAGE, ContentSpiderError, UsageError
 from contentspider.ground.fetch import check_proxy
+from contentspider.ground.json_text import json_text
 from contentspider.ground.scope import with_scheme
 from contentspider.ground.sites import SiteKeys
-from contentspider.ground.terminal import SafeFormatter, escape_steering, printable, say
+from contentspider.ground.terminal import SafeFormatter, printable, say
 from contentspider.ground.useragent import ANONYMOUS
 from contentspider.run import project
 from contentspider.run.flags import CRAWL_FLAGS, FLAGS
@@ -277,9 +278,9 @@ class StdoutLines:
         """Print an item, unless an earlier item could not be printed."""
         if self._stopping:
             return
-        line = json.dumps(ItemAdapter(item).asdict(), ensure_ascii=False, default=str)
+        line = json_text(ItemAdapter(item).asdict())
         try:
-            sys.stdout.write(escape_steering(line) + "\n")
+            sys.stdout.write(line + "\n")
             sys.stdout.flush()
         except OSError as error:
             # Python flushes standard output when it exits, which would fail again.

@@ -8,6 +8,7 @@ from enum import IntEnum
 from typing import Any
 
 from contentspider.site.hidden import SHELL
+from contentspider.site.models.lost_prose import MAX_SHARE
 from contentspider.site.own.quality import difference
 
 # Scrapy's reason for a finished crawl, and ours for one that left unread pages or held items.
@@ -359,9 +360,17 @@ def _unwritten(stats: Mapping[str, Any]) -> list[str]:
     return [f"{count:,} outputs could not be written; the log above says why"] if count else []
 
 
+# Items with less than a sentence, whose pages have prose.
+EMPTY_STAT = "contentspider/pages/empty/dropped"
+EMPTIED = (
+    "items have less than a sentence, though their pages have prose (contentspider report shows"
+    " what the site's model drops)"
+)
 UNSEEN = "known pages were not read, and stay as they were (--force accepts the loss in the output)"
 # Stats that make a crawl incomplete, with the reason that is shown.
+REFUSED_STAT = "contentspider/models/refused"
 LOSSES = {
+    REFUSED_STAT: "sites' models were refused, so that their pages were judged one by one",
     "contentspider/sites/failed": "sites were not learned, and their items not filtered",
     "contentspider/overrides/broken": "sites' overrides (overrides.toml) could not be used",
     "contentspider/remote/unsent": (
@@ -383,6 +392,13 @@ def _unseen(stats: Mapping[str, Any]) -> int:
     return count if is_loss else 0
 
 
+def _emptied(stats: Mapping[str, Any]) -> int:
+    """Return how many items lost all prose of their pages; 0 if they are few."""
+    count: int = stats.get(EMPTY_STAT, 0)
+    is_large = count > max(FEW, MAX_SHARE * stats.get("item_scraped_count", 0))
+    return count if is_large else 0
+
+
 def _lost(stats: Mapping[str, Any], remaining: Remaining) -> list[str]:
     # The ledger excludes pages that were read at a second attempt; the stats do not.
     failed = sum(stats.get(f"contentspider/pages/unread/{kind}", 0) for kind in TRANSIENT)
@@ -393,6 +409,7 @@ def _lost(stats: Mapping[str, Any], remaining: Remaining) -> list[str]:
         (unlearned, "sites could not be learned again, or their new models not be saved"),
         (unread, "pages could not be read for reasons that may pass"),
         (_unseen(stats), UNSEEN),
+        (_emptied(stats), EMPTIED),
         *((stats.get(name, 0), what) for name, what in LOSSES.items()),
         (remaining.queued if reason not in LIMITS else 0, "addresses are in the queue"),
         (remaining.held, "items are held"),

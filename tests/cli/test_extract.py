@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,10 +11,13 @@ import pytest
 from contentspider.evaluation.corpora import find_corpora
 from contentspider.extract import extract_paths
 from contentspider.ground.errors import ContentSpiderError, StateError
+from contentspider.page.input.files import read_pages
 from contentspider.page.input.page import Page
+from contentspider.site.judge.svm import LinearSVM
 from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.learn.options import LearningOptions
 from contentspider.site.models.model import SiteModel
+from contentspider.state.outcome import Outcome
 from contentspider.state.stores.models import ModelStore
 from tests.conftest import read_jsonl, run, token_f1
 from tests.messages import raises
@@ -155,3 +159,100 @@ def test_documents_in_a_folder_of_pages_are_logged(
     (saved / "tea.pdf").write_bytes(b"%PDF-1.4")
     assert len(list(extract_paths([saved]))) == 1
     assert "tea.pdf" in caplog.text
+
+
+# Each of these elements has the names of the one around it, and one more.
+NESTED = "".join(f'<div class="{" ".join("abcdefghijkl"[:depth])}">' for depth in range(1, 13))
+BUILT = (
+    '<title>Page {0}</title><body class="site">'
+    + NESTED
+    + '<div class="head row"><ul class="row">{1}</ul></div>'
+    '<div class="main row"><h1 class="title">Page {0}</h1>'
+    '<div class="row text"><p class="row">{2}</p><p class="row">{3}</p></div></div>'
+    '<div class="foot row"><p class="row">{4}</p></div>'
+)
+
+
+def numbered(html: str) -> str:
+    """Return a page with the class names that a page builder would write."""
+    return re.sub(
+        'class="([^"]*)"',
+        lambda found: f'class="{re.sub(r"[a-z]+", _number, found[1])}"',
+        html,
+    )
+
+
+def _number(name: re.Match[str]) -> str:
+    return f"ct-block-{sum(map(ord, name[0])) * 7 % 1_000 + 100}"
+
+
+@pytest.fixture
+def built(tmp_path: Path) -> Path:
+    """A site of a page builder, which names all elements by numbers."""
+    folder = tmp_path / "built.example"
+    folder.mkdir()
+    for page in range(24):
+        links = "".join(
+            f'<li class="item row"><a href={n}.html>{prose(n, 9, words=4)}</a>' for n in range(8)
+        )
+        html = BUILT.format(page, links, prose(page, 1), prose(page, 2), prose("foot"))
+        (folder / f"{page}.html").write_text(numbered(html))
+    return folder
+
+
+def test_site_whose_names_are_all_numbered_is_extracted(built: Path) -> None:
+    items = [json.loads(line) for line in run("extract", str(built), cwd=built).stdout.splitlines()]
+    assert len(items) == 24
+    for item in items:
+        page = int(item["url"].removesuffix(".html"))
+        assert item["content"] == f"Page {page}\n{prose(page, 1)}\n{prose(page, 2)}"
+        assert 0 < item["confidence"] <= 1
+
+
+def forgetful(models: Path) -> None:
+    """Let the stored model of a site drop all text."""
+    store = ModelStore(models)
+    model = store.load("example.org")
+    assert model is not None
+    model.classifier, model.pages = LinearSVM({}, -1.0), 40
+    store.save(model)
+
+
+def test_items_that_lost_their_prose_are_counted_and_have_an_exit_code(
+    models: Path, saved: Path
+) -> None:
+    for name in "abcdef":
+        (saved / f"{name}.html").write_text(HTML.format(name, prose(name, 1), prose(name, 2)))
+    forgetful(models)
+    done = run("extract", str(saved), "--models", str(models), cwd=saved, check=False)
+    assert done.returncode == Outcome.INCOMPLETE
+    assert len(done.stdout.splitlines()) == 7, "the items are written nevertheless"
+    assert "7 of 7" in done.stderr
+    assert "a.html" in done.stderr
+
+
+def test_few_items_that_lost_their_prose_are_only_counted(models: Path, saved: Path) -> None:
+    for name in "abcdef":
+        (saved / f"{name}.html").write_text(HTML.format(name, prose(name, 1), prose(name, 2)))
+    nav = HTML.format("", "", "").replace("Home", f"</a>{prose('nav')}<a>")
+    (saved / "gallery.html").write_text(nav)
+    done = run("extract", str(saved), "--models", str(models), cwd=saved)
+    assert "1 of 8" in done.stderr
+    assert "gallery.html" in done.stderr
+
+
+def test_classifier_that_did_not_learn_is_refused(
+    saved: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in "abcdef":
+        (saved / f"{name}.html").write_text(HTML.format(name, prose(name, 1), prose(name, 2)))
+    for broken in (LinearSVM({}, -1.0), LinearSVM({}, float("nan"))):
+        monkeypatch.setattr(LinearSVM, "fit", lambda *_, broken=broken: broken)
+        caplog.clear()
+        items = list(extract_paths([saved]))
+        assert all(prose("a", 1) in str(each["content"]) for each in items if "a.h" in each["url"])
+        assert "refused" in caplog.text
+        model = SiteLearner("e.org").fit(read_pages(saved, [*saved.glob("*.html")]))
+        assert model.is_refused
+        assert model.quality is None
+        assert SiteModel.parse(model.manifest(), model.dump_weights()).is_refused

@@ -263,6 +263,18 @@ def test_path_steps_equal_element_keys() -> None:
     assert [block.path for block in found] == [f"body/{key}" for key in asked]
 
 
+def test_numbers_are_kept_where_they_name_all_parts_of_a_page() -> None:
+    parts = "".join(f"<div class='part-{n} box-{n}'><p class=text-{n}>a" for n in range(100, 105))
+    found = Page.from_html(f"<body class=page-17>{parts}").content
+    assert found.blocks[0].path == "body.page-17/div.part-100.box-100/p.text-100"
+    assert found.paths[found.blocks[1].container] == found.blocks[1].path
+    named = "<p class='lead first'>a" * 2
+    found = Page.from_html(f"<body class=page-17>{named}{parts}").content
+    assert found.blocks[-1].path.endswith("/div.part-0.box-0/p.text-0"), "other names tell parts"
+    few = Page.from_html("<body class=page-17><p class=text-123>a").content
+    assert few.blocks[0].path == "body.page-0/p.text-0"
+
+
 def test_metadata_hints_are_found_anywhere_in_tree() -> None:
     elements = (
         "<title>a</title><meta name=m content=b><svg><g><title>c</title></g></svg>"

@@ -82,3 +82,19 @@ def test_cached_paths_are_limited() -> None:
     for number in range(10):
         rows.fill(into, [Block("x", f"body/div.part-{number}/p", "p", 0)])
     assert len(rows) <= 3
+
+
+def widgets(*steps: str) -> float:
+    """Return how much the names of *steps* in a page say that a block stands in a widget."""
+    blocks = [Block("x", f"body/{step}/p", "p", 0) for step in steps]
+    into = np.zeros((len(blocks), len(PATH_FEATURES)), dtype=np.float32)
+    NameRows().fill(into, blocks)
+    return float(into[:, PATH_FEATURES.index("near_widget")].mean())
+
+
+def test_word_in_nearly_all_names_of_a_page_says_nothing() -> None:
+    numbered = [f"div.block-{number}" for number in range(20)]
+    assert widgets(*numbered) == 0
+    assert widgets(*numbered[:9]) == 1, "the page has too few names"
+    others = [f"div.part-{number}" for number in range(3)]
+    assert widgets(*numbered, *others) == pytest.approx(20 / 23), "the word tells its parts apart"

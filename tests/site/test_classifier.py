@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.svm import LinearSVC
 
-from contentspider.site.judge.classifier import matrix_of
+from contentspider.site.judge.classifier import UnfitError, matrix_of
 from contentspider.site.judge.rows import Group
 from contentspider.site.judge.svm import LinearSVM
 
@@ -94,3 +95,26 @@ def test_matrix_has_one_column_per_observed_feature() -> None:
     assert matrix.toarray().tolist() == [[1, 1, 0], [0, 1, 0], [0, 0, 0], [0, 0, 1], [1, 0, 0]]
     assert features == [("a",), ("b",), ("c",)]
     assert matrix.indices.dtype == matrix.indptr.dtype == np.int32
+
+
+def test_feature_of_several_groups_of_a_row_is_one_entry() -> None:
+    again = Group((("a",), ("b",)))
+    matrix, features = matrix_of([[A, again, A], [B]])
+    assert features == [("a",), ("b",)]
+    assert matrix.nnz == 3
+    assert matrix.toarray().tolist() == [[3, 1], [0, 1]]
+
+
+def test_svm_of_features_in_many_groups_of_a_row_converges() -> None:
+    svm = fit(*[([A] * 40 + [B], False), ([B] * 40, True), ([C] * 40, True)] * 20)
+    assert np.isfinite([svm.intercept, *svm.weights.values()]).all()
+    assert (svm.decide([[A] * 40 + [B], [B] * 40, [C] * 40]) > 0.5).tolist() == [False, True, True]
+
+
+def test_svm_with_weights_that_are_no_numbers_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def diverge(self: LinearSVC, *_: object, **__: object) -> None:
+        self.coef_, self.intercept_ = np.full((1, 2), np.nan), np.zeros(1)
+
+    monkeypatch.setattr(LinearSVC, "fit", diverge)
+    with pytest.raises(UnfitError):
+        fit(([A], False), ([B], True))

@@ -15,7 +15,7 @@ from lxml import etree
 from contentspider.ground.atomic import replacing
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.terminal import SafeFormatter
-from contentspider.state.files.formats import PAGE_KINDS, Output, page_file
+from contentspider.state.files.formats import PAGE_KINDS, Output, cell_text, page_file
 from contentspider.state.files.output import JsonLinesWriter
 from tests.messages import raises, wording
 
@@ -53,6 +53,33 @@ def test_csv_cells_are_escaped_against_formulas(tmp_path: Path) -> None:
     assert {row["n"] for row in rows} == {"-1"}, "a number is none"
     rows = list(csv.DictReader(write("all.csv", tmp_path).splitlines(keepends=True)))
     assert list(rows[0]) == ["url", "title", "content", "content_markdown", "tags", "my field", "n"]
+
+
+@pytest.mark.parametrize(
+    "sign", "\uff1d\uff0b\uff0d\uff20\ufe62\ufe63\ufe66\ufe6b\u207a\u208c\u2212"
+)
+def test_signs_that_spreadsheets_read_as_plain_ones_are_escaped(tmp_path: Path, sign: str) -> None:
+    write("out.csv", tmp_path, [{"url": f"{sign}1"}, {"url": f"'{sign}2"}, {"url": "a"}])
+    rows = (tmp_path / "out.csv").read_text().splitlines()
+    assert rows == ["url", f"'{sign}1", f"''{sign}2", "a"]
+    assert cell_text(rows[1]) == f"{sign}1"
+
+
+CONTROLS = "".join(map(chr, [*range(32), *range(0x7F, 0xA0), 0x202E]))
+
+
+@pytest.mark.parametrize("name", ["out.jsonl", "out.json"])
+def test_json_output_escapes_control_characters(tmp_path: Path, name: str) -> None:
+    text = write(name, tmp_path, [{"content": CONTROLS}])
+    assert not set(CONTROLS) & set(text.replace("\n", ""))
+    (item,) = json.loads(text) if name == "out.json" else map(json.loads, text.splitlines())
+    assert item["content"] == CONTROLS
+
+
+def test_json_output_has_no_numbers_that_json_lacks(tmp_path: Path) -> None:
+    values = {"a": float("nan"), "b": [float("inf"), 1.5], "c": {"d": float("-inf")}}
+    item = json.loads(write("out.jsonl", tmp_path, [values]), parse_constant=pytest.fail)
+    assert item == {"a": None, "b": [None, 1.5], "c": {"d": None}}
 
 
 def test_json_output_keeps_all_valid_unicode(tmp_path: Path) -> None:
@@ -200,7 +227,7 @@ def test_each_format_writes_items_with_special_characters(tmp_path: Path) -> Non
     assert write("out.csv", tmp_path, ODD) == (
         "url,title,language,content,1 x,'-y,mixed,n\r\n"
         'https://e.org/a b?c=[1]&d=\'é\',"Tea & ""milk""",en,"Tea & ""milk"" is served.\nHot.\n",'
-        '"{""a.b-c"": [null, 1.5, true], ""é"": ""\\r\x85""}","\'=a, b","[""a"", 1]",\r\n'
+        '"{""a.b-c"": [null, 1.5, true], ""é"": ""\\r\\u0085""}","\'=a, b","[""a"", 1]",\r\n'
         ",,,,,,,0\r\n"
     )
     text = 'Tea & "milk" is served.\nHot.\n'

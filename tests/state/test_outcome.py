@@ -31,6 +31,22 @@ GOOD = {"finish_reason": "finished", "item_scraped_count": 9}
         ({"contentspider/pages/unread/unreachable": 144}, Remaining(), Outcome.INCOMPLETE),
         ({"contentspider/pages/unread/status_503": 1}, Remaining(), Outcome.INCOMPLETE),
         ({"contentspider/sites/failed": 1}, Remaining(), Outcome.INCOMPLETE),
+        ({"contentspider/models/refused": 1}, Remaining(), Outcome.INCOMPLETE),
+        (
+            {"contentspider/pages/empty/dropped": 31, "item_scraped_count": 100},
+            Remaining(),
+            Outcome.INCOMPLETE,
+        ),
+        (
+            {"contentspider/pages/empty/dropped": 30, "item_scraped_count": 100},
+            Remaining(),
+            Outcome.COMPLETE,
+        ),
+        (
+            {"contentspider/pages/empty/dropped": 5, "item_scraped_count": 6},
+            Remaining(),
+            Outcome.COMPLETE,
+        ),
         ({"contentspider/items/lost": 1}, Remaining(), Outcome.INCOMPLETE),
         ({"spider_exceptions/count": 1}, Remaining(), Outcome.INCOMPLETE),
         ({"finish_reason": "memusage_exceeded"}, Remaining(), Outcome.INCOMPLETE),

@@ -38,6 +38,7 @@ from contentspider.state.outcome import (
     LOST_STAT,
     OUTDATED_STAT,
     PAGES_STAT,
+    REFUSED_STAT,
     UNLEARNED_FACT,
 )
 from contentspider.state.stores.remote import RemoteError
@@ -270,6 +271,9 @@ class CrawlModels:
     def save(self, crawl: CrawlState, state: SiteState, model: SiteModel, is_cut: bool) -> None:
         """Save the model of a site, unless the crawl *is_cut* short."""
         state.is_stored = False
+        if model.is_refused:
+            logger.error(f"{state.key}: the refused model is not saved. The next crawl learns anew")
+            return
         if is_cut:
             logger.info(
                 f"{state.key}: the model is not saved because the crawl was cut short. The next"
@@ -318,7 +322,11 @@ class CrawlModels:
                 crawl.ledger.runs.set_fact(UNLEARNED_FACT, sorted(sites))
 
     def note_quality(self, key: str, model: SiteModel) -> None:
-        """Write the quality of a model into the stats, and warn if the quality is low."""
+        """Write the quality of a model into the stats, and warn if the quality is low. A model
+        that the learner refused is counted.
+        """
+        if model.is_refused:
+            self._stats.inc_value(REFUSED_STAT)
         quality, min_quality = model.quality, self._options.min_quality
         if quality is None:
             return

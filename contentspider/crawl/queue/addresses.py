@@ -30,6 +30,7 @@ from contentspider.crawl.base.outcomes import (
     status_reason,
 )
 from contentspider.ground.addresses import host_of
+from contentspider.ground.json_text import json_text
 from contentspider.recrawl.changes import UNCHANGED
 from contentspider.state.address_state import AddressState
 from contentspider.state.outcome import KNOWN_BROKEN
@@ -316,7 +317,7 @@ class ItemRecorder:
     def __init__(self, state: CrawlState, addresses: Addresses) -> None:
         self._state = state
         self._addresses = addresses
-        self._encoder = ScrapyJSONEncoder(ensure_ascii=False)
+        self._default = ScrapyJSONEncoder().default
         self._connect = state.crawler.signals.connect
         self._is_listening = False
         self._connect(self.dropped, signal=signals.item_dropped)
@@ -340,7 +341,8 @@ class ItemRecorder:
         line = b""
         if self.writer or (self._state.is_durable and hand):
             try:
-                line = self._encoder.encode(item_values(item)).encode("utf-8", "replace")
+                text = json_text(item_values(item), default=self._default)
+                line = text.encode("utf-8", "replace")
             except (TypeError, ValueError) as error:
                 logger.error(
                     f"an item of {type(item).__name__} cannot be written as JSON ({error}), and is"

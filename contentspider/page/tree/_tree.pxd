@@ -6,8 +6,13 @@ from lxml.includes.tree cimport xmlNode
 
 from contentspider.page.tree._elements cimport Elements
 
+cdef class Names:
+    cdef str key, numbered
+    cdef Py_ssize_t classes, numbers
+
 cdef class Step:
-    cdef readonly str key, path
+    cdef Names names
+    cdef readonly str path
     cdef Py_ssize_t chars, slashes
     cdef bint full
     cdef dict steps  # those below; None: there is at most *latest*
@@ -15,10 +20,10 @@ cdef class Step:
     cdef Step latest
 
 cdef class Paths:
-    cdef dict keys
+    cdef dict names
     cdef Step top
     cdef Py_ssize_t cached
-    cdef vector[char] name  # of the element at hand
+    cdef vector[char] name  # the key in *names* of the element at hand
 
     cdef forget(self)
     cdef Py_ssize_t write_name(self, str tag, const char** values) except -1
@@ -38,11 +43,14 @@ cdef class Tree:
     cdef Paths known_paths
     cdef vector[Container] containers
     cdef list steps, container_attributes  # of each container
+    cdef Py_ssize_t classes, numbers  # of all containers, see `Names`
     cdef etree._Element root
     cdef list kept  # the elements of the page's containers, None: they are not wanted
 
     cdef Py_ssize_t enter(self, Py_ssize_t number, Py_ssize_t parent, xmlNode* node) except -1
     cdef int add_attributes(self, xmlNode* node, Py_ssize_t container) except -1
     cdef Py_ssize_t keep(self, Py_ssize_t number) except -1
+    cdef bint has_numbered_names(self) noexcept
+    cdef number_paths(self)
     cdef Py_ssize_t shared(self, Py_ssize_t one, Py_ssize_t other) noexcept
     cdef bint is_figure_between(self, Py_ssize_t below, Py_ssize_t above) noexcept

@@ -23,12 +23,30 @@ cdef Py_ssize_t MAX_STEP_CHARS = 200
 # A long number names a single page ("post-1234") and is replaced by 0. A single digit is kept: it
 # may name a part of the template ("column-2").
 cdef object LONG_NUMBER = re.compile(r"\d{2,}")
+# Page builders name all elements by numbers ("block-123"), which then belong to the template. A
+# page's numbers are kept if it has this many class names, and this share of them have long numbers.
+cdef Py_ssize_t LEAST_CLASSES = 10
+cdef double NUMBERED_SHARE = 0.9
 
 
 cpdef str element_key(str tag, str id_, str class_, str role, str itemprop):
     """Return an element's step in a path: ``tag#id.class[role]``, long numbers as ``0``."""
-    cdef str key = ""
+    return without_numbers(tag, numbered_key(tag, id_, class_, role, itemprop))
+
+
+cdef str without_numbers(str tag, str key):
+    """Return the step of an element with this tag, with long numbers in its names as ``0``."""
+    cdef str names = key[len(tag):]
     cdef Py_UCS4 char
+    for char in names:
+        if char.isdecimal():
+            return tag + LONG_NUMBER.sub("0", names)
+    return key
+
+
+cdef str numbered_key(str tag, str id_, str class_, str role, str itemprop):
+    """Return an element's step in a path with its numbers."""
+    cdef str key = ""
     if id_:
         key += "#" + "-".join(id_.split())
     if class_:
@@ -39,11 +57,30 @@ cpdef str element_key(str tag, str id_, str class_, str role, str itemprop):
         key += "[" + "-".join(itemprop.split()) + "]"
     if not key:
         return tag[:MAX_STEP_CHARS]
-    key = key[:MAX_STEP_CHARS].replace("/", "-")
-    for char in key:
-        if char.isdecimal():
-            return tag + LONG_NUMBER.sub("0", key)
-    return tag + key
+    return tag + key[:MAX_STEP_CHARS].replace("/", "-")
+
+
+@cython.final
+@cython.no_gc
+cdef class Names:
+    """The names of an element: its step in a path as *key*, and with its numbers as *numbered*.
+
+    *classes* is how many class names it has, *numbers* how many of them have a long number.
+    """
+
+
+cdef Names names_of(str tag, const char** values):
+    """Return the names of an element whose attributes are *values*."""
+    cdef Names names = Names.__new__(Names)
+    cdef str class_ = text_of(values[CLASS])
+    names.numbered = numbered_key(
+        tag, text_of(values[ID]), class_, text_of(values[ROLE]), text_of(values[ITEMPROP])
+    )
+    names.key = without_numbers(tag, names.numbered)
+    for name in class_.split():
+        names.classes += 1
+        names.numbers += LONG_NUMBER.search(name) is not None
+    return names
 
 
 @cython.final
@@ -67,12 +104,12 @@ cdef class Paths:
         self.cached = 0
         self.top = Step.__new__(Step)
         self.top.steps = {}
-        self.keys = {}
+        self.names = {}
 
     cdef str path(self, Step step, str above):
         """Return the path of *step*, below the path *above*."""
         if step.path is None:
-            step.path = above + "/" + step.key if above else step.key
+            step.path = above + "/" + step.names.key if above else step.names.key
             self.cached += len(step.path)
         return step.path
 
@@ -81,7 +118,7 @@ cdef class Paths:
         cdef Py_ssize_t size = self.write_name(tag, values)
         cdef bytes name = above.latest_name
         cdef Step step = None
-        cdef str key
+        cdef Names names
         if name is not None and len(name) == size and (
             memcmp(PyBytes_AS_STRING(name), self.name.data(), size) == 0
         ):
@@ -93,15 +130,13 @@ cdef class Paths:
         elif above.latest is not None:
             above.steps = {above.latest_name: above.latest}
         if step is None:
-            key = self.keys.get(name)
-            if key is None:
-                key = self.keys[name] = element_key(
-                    tag, text_of(values[ID]), text_of(values[CLASS]), text_of(values[ROLE]),
-                    text_of(values[ITEMPROP]),
-                )
-                self.cached += len(name) + len(key)
+            names = self.names.get(name)
+            if names is None:
+                names = self.names[name] = names_of(tag, values)
+                self.cached += len(name) + len(names.key)
             step = Step.__new__(Step)
-            step.key, step.chars, step.slashes = key, len(key), key.count("/")
+            step.names = names
+            step.chars, step.slashes = len(names.key), names.key.count("/")
             if above is not self.top:
                 step.chars += above.chars + 1
                 step.slashes += above.slashes + 1
@@ -159,6 +194,8 @@ cdef class Tree:
         cdef Container container
         if not step.full:
             step = self.known_paths.below(step, self.elements.names[number], self.elements.values)
+            self.classes += step.names.classes
+            self.numbers += step.names.numbers
         # *parent* is the innermost open container: containers with higher numbers are closed.
         while last >= 0 and self.containers[last].parent > parent:
             last = self.containers[last].before
@@ -222,6 +259,30 @@ cdef class Tree:
                 )
             index = container.index = len(self.parents) - 1
         return index
+
+    cdef bint has_numbered_names(self) noexcept:
+        """Tell whether numbers name the parts of the page's template."""
+        return self.classes >= LEAST_CLASSES and self.numbers >= NUMBERED_SHARE * self.classes
+
+    cdef number_paths(self):
+        """Write the paths of the page's containers with their numbers."""
+        cdef Container* container
+        cdef Py_ssize_t number, parent
+        cdef Step step
+        cdef dict known = {}
+        for number in range(<Py_ssize_t>self.containers.size()):
+            container = &self.containers[number]
+            if container.index < 0:
+                continue
+            step = self.steps[number]
+            parent = container.parent
+            if parent < 0:
+                path = step.names.numbered
+            else:
+                path = self.paths[self.containers[parent].index]
+                if step is not self.steps[parent]:  # else it has reached its greatest length
+                    path += "/" + step.names.numbered
+            self.paths[container.index] = known.setdefault(path, path)
 
     cdef Py_ssize_t shared(self, Py_ssize_t one, Py_ssize_t other) noexcept:
         """Return the innermost container around two containers."""

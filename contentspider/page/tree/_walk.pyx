@@ -117,6 +117,8 @@ cdef class Walker:
         finally:
             if self.paths.cached > MAX_CACHE_CHARS:
                 self.paths.forget()
+        if walk.tree.has_numbered_names():
+            walk.number_paths()
         page.truncated = walk.truncated
         page.has_left_out = walk.directives.has_left_out
         page.ignores_directives = not self.obeys_directives
@@ -508,6 +510,13 @@ cdef class _Walk:
         if self.run.parts:
             self.run.clear()
         return 0
+
+    cdef number_paths(self):
+        """Keep the numbers in the paths of all blocks."""
+        cdef Block block
+        self.tree.number_paths()
+        for block in self.blocks:
+            block.path = self.paths[block.container]
 
     cdef int add_block(self, str text) except -1:
         cdef Block block

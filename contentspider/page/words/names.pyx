@@ -30,6 +30,10 @@ ANCESTOR_TAGS = (
 ).split()
 # The distance of a name from the block: its own element, the next two ancestors, further ancestors.
 NEARNESS = ("own", "near", "far")
+# Page builders begin the names of all elements with the same word (``ct-block-123``). A word in this
+# share of at least so many different names of a page does not tell its parts apart.
+DEF COMMON_SHARE = 0.9
+DEF LEAST_NAMES = 10
 PATH_FEATURES = [
     *(f"tag_{tag}" for tag in LEAF_TAGS),
     *(f"inside_{tag}" for tag in ANCESTOR_TAGS),
@@ -119,6 +123,7 @@ cdef class Step:
 
     cdef int leaf, ancestor
     cdef tuple groups
+    cdef bint has_names
 
 
 @cython.final
@@ -138,10 +143,15 @@ cdef class NameRows:
         return len(self.rows)
 
     def fill(self, float[:, :] into, list blocks):
-        """Write the features of each block's path into the block's row of *into*."""
+        """Write the features of the path of each block of a page into the block's row of *into*.
+
+        Words in nearly all names of the page do not count.
+        """
         cdef Block block
         cdef bytes row
-        cdef Py_ssize_t number
+        cdef Py_ssize_t number, near
+        cdef int group
+        cdef set paths = set()
         if into.shape[0] != len(blocks) or into.shape[1] != WIDTH:
             raise ValueError(
                 f"expected {len(blocks)} rows of {WIDTH} columns, not {into.shape[0]} of"
@@ -157,6 +167,32 @@ cdef class NameRows:
             if row is None:
                 row = self.compute(block.path)
             memcpy(&into[number, 0], PyBytes_AS_STRING(row), WIDTH * sizeof(float))
+            paths.add(block.path)
+        for group in self.common_groups(paths):
+            for number in range(len(blocks)):
+                for near in range(WIDTH - 3 * GROUPS + group, WIDTH, GROUPS):
+                    into[number, near] = 0
+
+    cdef list common_groups(self, set paths):
+        """Return the groups of the words in nearly all names on the *paths* of a page."""
+        cdef Step step
+        cdef int group
+        cdef Py_ssize_t named = 0
+        cdef list counts = [0] * GROUPS
+        cdef set names = {name for path in paths for name in (<str>path).split("/")}
+        for name in names:
+            step = self.step_of(name)
+            if step.has_names:
+                named += 1
+                for group in step.groups:
+                    counts[group] += 1
+        if named < LEAST_NAMES:
+            return []
+        return [group for group in range(GROUPS) if counts[group] >= COMMON_SHARE * named]
+
+    cdef Step step_of(self, str name):
+        cdef Step step = self.steps.get(name)
+        return self.step(name) if step is None else step
 
     cdef Step step(self, str name):
         cdef Step step = Step.__new__(Step)
@@ -164,6 +200,7 @@ cdef class NameRows:
         step.leaf = LEAF_COLUMNS.get(tag, LEAVES - 1)
         step.ancestor = ANCESTOR_COLUMNS.get(tag, -1)
         step.groups = tuple(name_groups(name))
+        step.has_names = len(tag) < len(name)
         self.steps[name] = step
         return step
 
@@ -182,9 +219,7 @@ cdef class NameRows:
             row[column] = 0
         for distance in range(len(names)):
             name = names[len(names) - 1 - distance]
-            step = self.steps.get(name)
-            if step is None:
-                step = self.step(name)
+            step = self.step_of(name)
             if distance == 0:
                 row[step.leaf] = 1
             elif step.ancestor >= 0:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.plugins import PlugIns
 
 if TYPE_CHECKING:
@@ -21,6 +22,12 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from contentspider.site.judge.rows import Feature, Group, Row
+
+
+class UnfitError(ContentSpiderError):
+    """A classifier did not learn from its rows."""
+
+    code = "unfit"
 
 
 def matrix_of(rows: Sequence[Row]) -> tuple[csr_matrix, list[Feature]]:
@@ -47,6 +54,9 @@ def matrix_of(rows: Sequence[Row]) -> tuple[csr_matrix, list[Feature]]:
     # liblinear takes only 32-bit indices.
     layout = np.asarray(indices, dtype=np.int32), np.asarray(ends, dtype=np.int32)
     matrix = csr_matrix((np.ones(len(indices)), *layout), shape=(len(rows), len(column_of)))
+    # A feature that two groups of a row have counts twice, as it does when rows are weighed.
+    # Separate entries for it would let liblinear diverge.
+    matrix.sum_duplicates()
     return matrix, list(column_of)
 
 
@@ -63,6 +73,7 @@ class Classifier(Protocol):
         """Return a classifier trained on *rows*.
 
         *rows* may be empty, and all *labels* may be equal. *weights* says how much each row counts.
+        Raises `UnfitError` if it cannot learn from them.
         """
 
     def decide(self, rows: list[Row]) -> NDArray[np.float32]:

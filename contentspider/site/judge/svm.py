@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from contentspider.site.judge.classifier import matrix_of
+from contentspider.site.judge.classifier import UnfitError, matrix_of
 from contentspider.site.judge.rows import weigh
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class LinearSVM:
 
         The classes are balanced, since most blocks are boilerplate (Zhou and Mashuq, section 3.4).
         If all labels are equal, or no row has a feature, the SVM gives every block the most
-        frequent label.
+        frequent label. Raises `UnfitError` if a weight is not finite.
         """
         if labels.all() or not labels.any():
             return cls._constant(labels)
@@ -64,6 +64,8 @@ class LinearSVM:
             C=PENALTY, class_weight="balanced", dual=True, random_state=0, max_iter=5_000, tol=1e-2
         )
         svm.fit(matrix, labels, sample_weight=weights / weights.mean())
+        if not (np.isfinite(svm.coef_).all() and np.isfinite(svm.intercept_).all()):
+            raise UnfitError("the SVM did not converge: it has weights that are no numbers")
         feature_weights = {
             feature: round(weight, 5)
             for feature, weight in zip(features, svm.coef_.ravel().tolist(), strict=True)

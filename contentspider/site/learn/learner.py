@@ -15,10 +15,11 @@ from contentspider.ground.times import now
 from contentspider.site.fields.example_pages import ExamplePages
 from contentspider.site.fields.learning import learn_fields
 from contentspider.site.images import repeated_pictures
-from contentspider.site.judge.classifier import CLASSIFIERS
+from contentspider.site.judge.classifier import CLASSIFIERS, UnfitError
 from contentspider.site.judge.featuresets import SiteFeatures
 from contentspider.site.judge.prior import Prior
 from contentspider.site.judge.rows import text_key
+from contentspider.site.judge.svm import LinearSVM
 from contentspider.site.learn.language import is_english_wrong
 from contentspider.site.learn.options import LearningOptions, OptionError
 from contentspider.site.learn.sampling import sample_pages
@@ -53,9 +54,13 @@ logger = logging.getLogger(__name__)
 # The SVM is trained on at most this many blocks, which takes about 1.5 s.
 MAX_TRAINING_BLOCKS = 60_000
 MAX_NOISE_TEXTS = 5_000
+# A classifier is refused if it agrees with a smaller share of its labels. On the open sites all
+# agree with at least 95 %.
+AGREES = 0.8
 EXAMPLE_CHARS = 80
 EXAMPLE_BLOCKS = 2_000  # examples longer than a slot's first text are searched in this many blocks
 MAX_SUMMARY = 500  # slots in a manifest
+SVM = "svm"  # the name of `LinearSVM`
 
 
 class SiteLabels(NamedTuple):
@@ -206,13 +211,13 @@ class SiteLearner:
         if needs_rows:
             features = SiteFeatures(self.options.features, site.table, noise_texts)
             rows = [row for page in sample for row in features.rows(page.content)]
-        classifier = self._fit_classifier(rows, site, probabilities)
-        decided = classifier.decide(rows) if needs_rows else probabilities
-        if needs_rows:
-            self._log_agreement(len(sample), site, decided, probabilities)
+        classifier, decided = self._taught(rows, site, probabilities)
+        is_refused = classifier is None and needs_rows
+        if decided is None:
+            decided = probabilities
         starts = np.searchsorted(site.pages, np.arange(1, len(sample)))
         slot_of, baseline = cache(site.table.slot), None
-        if len(sample) >= ENOUGH_PAGES:
+        if len(sample) >= ENOUGH_PAGES and not is_refused:
             parts = [part.tolist() for part in np.split(decided, starts)]
             baseline = Baseline.of(zip(sample, parts, strict=True), slot_of)
         return SiteModel(
@@ -225,16 +230,61 @@ class SiteLearner:
             pictures=repeated_pictures(sample),
             is_english_wrong=is_english_wrong(sample, np.split(decided > 0.5, starts)),
             fields=learn_fields(sample, slot_of),
-            classifier=classifier,
-            classifier_name=self.options.classifier,
+            classifier=classifier or LinearSVM({}, -1.0),
+            classifier_name=self.options.classifier if classifier else SVM,
+            is_refused=is_refused,
             summary=_summary(site, decided, probabilities),
             prior=site_labels.prior,
             baseline=baseline,
-            quality=site_labels.quality,
+            # It is the quality of the labels, which the pages of a refused classifier do not get.
+            quality=None if is_refused else site_labels.quality,
             learned_at=now(),
             features=tuple(self.options.features),
             teasers=teaser_slots(sample, np.split(decided > 0.5, starts), slot_of),
         )
+
+    def _taught(
+        self, rows: list[Row], site: SiteBlocks, probabilities: Floats
+    ) -> tuple[Classifier | None, Floats | None]:
+        """Return a classifier that is trained on *rows*, and what it says of them. Both are None
+        without rows, and if it does not say what it was taught.
+        """
+        if not rows:
+            return None, None
+        try:
+            classifier = self._fit_classifier(rows, site, probabilities)
+            decided = classifier.decide(rows)
+            problem = self._problem(site, decided, probabilities)
+        except UnfitError as error:
+            problem = str(error)
+        if not problem:
+            return classifier, decided
+        logger.error(
+            "%s: its model is refused, since %s; the prior judges each page of the site alone",
+            self.site or "site",
+            problem,
+        )
+        return None, None
+
+    def _problem(self, site: SiteBlocks, decided: Floats, probabilities: Floats) -> str:
+        """Return why a classifier is refused that *decided* so about its own training blocks, ""
+        if it is not.
+        """
+        if not np.isfinite(decided).all():
+            return "it gives probabilities that are no numbers"
+        agrees = (decided > 0.5) == (probabilities >= 0.5)
+        share = float(site.weights[agrees].sum() / site.weights.sum())
+        logger.info(
+            "%s: learned from %d pages, %d blocks; the classifier agrees with %.2f %% of its"
+            " labels",
+            self.site or "site",
+            len(site.contents),
+            len(site.chars),
+            100 * share,
+        )
+        # Algorithm 1 of the paper, and other packages, may label what no classifier can learn.
+        is_ours = self.options.labels in (VOTES, OWN)
+        return f"it agrees with {share:.0%} of its labels" if is_ours and share < AGREES else ""
 
     def _fit_classifier(
         self, rows: list[Row], site: SiteBlocks, probabilities: Floats
@@ -249,20 +299,6 @@ class SiteLearner:
             chosen = np.sort(generator.choice(len(rows), MAX_TRAINING_BLOCKS, replace=False))
         return CLASSIFIERS.load(self.options.classifier).fit(
             [rows[index] for index in chosen], labels[chosen], weights[chosen]
-        )
-
-    def _log_agreement(
-        self, pages: int, site: SiteBlocks, decided: Floats, probabilities: Floats
-    ) -> None:
-        agrees = (decided > 0.5) == (probabilities >= 0.5)
-        share = site.weights[agrees].sum() / site.weights.sum()
-        logger.info(
-            "%s: learned from %d pages, %d blocks; the classifier agrees with %.2f %% of its"
-            " labels",
-            self.site or "site",
-            pages,
-            len(site.chars),
-            100 * float(share),
         )
 
 

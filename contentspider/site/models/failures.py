@@ -6,6 +6,8 @@ import logging
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from contentspider.site.models.lost_prose import LostProse
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
@@ -19,7 +21,8 @@ MAX_NAMED = 20  # pages whose addresses are kept
 
 class Failures:
     """Counts the failures of pages and of their fields, and logs them: each page, and the first
-    failure of a field with each type of error. *files* are the files that could not be read.
+    failure of a field with each type of error. *files* are the files that could not
+    be read, and *lost* counts pages that lost their prose.
 
     *count* is called with the name of a count to add 1 to: ``fields/failed/NAME/ERROR``,
     ``pages/failed/ERROR``, ``items/unfilled`` and (for the first pages) ``items/unfilled/ADDRESS``.
@@ -30,6 +33,7 @@ class Failures:
         self.fields: Counter[str] = Counter()
         self.pages: Counter[str] = Counter()
         self.files: set[Path] = set()
+        self.lost = LostProse()
 
     def note_field(self, name: str, page: Page, error: Exception) -> None:
         """Note that a field of a page's item stays empty because of an error."""

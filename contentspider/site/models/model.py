@@ -96,6 +96,7 @@ class SiteModel:
     - *features* are the feature sets of the classifier.
     - *prior* is the digest of the prior that was used for the labels. *judge* is the prior for
       pages that do not resemble the sample (None: the prior that ships).
+    - *is_refused* is true if the classifier did not learn its labels: the prior judges all pages.
     - *baseline* describes the sample, so that drift can be detected. *quality* says how good the
       labels are. Each is None if it is unknown.
 
@@ -123,6 +124,7 @@ class SiteModel:
     fields: Mapping[str, FieldKnowledge] = field(default_factory=dict)
     own_fields: Mapping[str, OwnKnowledge] = field(default_factory=dict)
     examples_digest: str = ""
+    is_refused: bool = False
     judge: Prior | None = None
     baseline: Baseline | None = field(default=None, compare=False)
     quality: Quality | None = field(default=None, compare=False)
@@ -197,7 +199,8 @@ class SiteModel:
         return decision
 
     def _decide(self, page: Page) -> _Decision:
-        if self.pages == 1 and self.labels == VOTES and page.content.blocks:
+        is_alone = self.is_refused or (self.pages == 1 and self.labels == VOTES)
+        if is_alone and page.content.blocks:
             return self._judge(page)
         decided = self.classifier.decide(self._features.rows(page.content))
         if self.labels != VOTES or not page.content.blocks:
@@ -312,6 +315,8 @@ class SiteModel:
             record["pictures"] = sorted(self.pictures)
         if self.is_english_wrong:
             record["is_english_wrong"] = True
+        if self.is_refused:
+            record["is_refused"] = True
         if self.fields:
             record["fields"] = {name: each.to_record() for name, each in self.fields.items()}
         if self.examples_digest:
@@ -366,6 +371,7 @@ class SiteModel:
                 teasers=_text_set(record["teasers"]),
                 pictures=_text_set(record.get("pictures", [])),
                 is_english_wrong=bool(record.get("is_english_wrong", False)),
+                is_refused=bool(record.get("is_refused", False)),
                 fields={
                     name: FieldKnowledge.parse(each)
                     for name, each in record.get("fields", {}).items()

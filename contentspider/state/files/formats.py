@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import os
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -16,11 +15,13 @@ from html import escape
 from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
+from unicodedata import normalize
 from urllib.parse import unquote
 from xml.sax.saxutils import escape as escape_xml
 
 from contentspider.ground.atomic import ensure_folder, replacing
 from contentspider.ground.errors import ContentSpiderError
+from contentspider.ground.json_text import json_text
 from contentspider.state.files.llms import write_llms, write_llms_full
 from contentspider.state.files.parquet import check_parquet, write_parquet
 from contentspider.state.files.text import (
@@ -40,7 +41,9 @@ KINDS = {f".{kind}": kind for kind in ("jsonl", "json", "csv", "xml", "md", "txt
 KINDS[".jl"] = "jsonl"
 PAGE_KINDS = ("md", "txt", "html", "json")
 STDOUT = "-"
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")  # spreadsheets run such a cell as a formula
+# Spreadsheets run a cell that begins so as a formula. Some read full-width signs, superscripts and
+# the like as the plain signs, and the minus sign (U+2212) as a hyphen.
+FORMULA_STARTS = ("=", "+", "-", "\u2212", "@", "\t", "\r")
 MAX_STEM_BYTES = 120
 HEAD_FIELDS = ("url", "title", "language")
 # The keys of YAML front matter, with the fields that they hold. The address is called ``source``,
@@ -141,10 +144,6 @@ def page_file(url: str, kind: str) -> str:
     return f"{stem or 'page'}-{digest}.{kind}"
 
 
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, default=str)
-
-
 def no_formula(text: str) -> str:
     """Return a text as the cell of a CSV file, with an apostrophe before a formula. `cell_text`
     reads the text from the cell.
@@ -152,20 +151,24 @@ def no_formula(text: str) -> str:
     >>> no_formula("=1+1"), cell_text("'=1+1"), cell_text(no_formula("'=1+1"))
     ("'=1+1", '=1+1', "'=1+1")
     """
-    return f"'{text}" if text.lstrip("'").startswith(FORMULA_STARTS) else text
+    return f"'{text}" if _is_formula(text) else text
+
+
+def _is_formula(text: str) -> bool:
+    """Tell whether a spreadsheet may run a text, without apostrophes before it, as a formula."""
+    return normalize("NFKC", text.lstrip("'")[:1]).startswith(FORMULA_STARTS)
 
 
 def cell_text(cell: str) -> str:
     """Return the text that `no_formula` wrote as a cell."""
-    is_escaped = cell.startswith("'") and cell.lstrip("'").startswith(FORMULA_STARTS)
-    return cell[1:] if is_escaped else cell
+    return cell[1:] if cell.startswith("'") and _is_formula(cell) else cell
 
 
 def _cell(value: object) -> object:
     if isinstance(value, (list, tuple)) and all(isinstance(entry, str) for entry in value):
         value = ", ".join(value)
     elif isinstance(value, (dict, list, tuple)):
-        value = _json(value)
+        value = json_text(value)
     return no_formula(clean(value)) if isinstance(value, str) else value
 
 
@@ -225,7 +228,7 @@ def _yaml(value: object) -> str:
     """Return a value as one line of YAML. JSON is YAML, apart from some line breaks."""
     if isinstance(value, (list, tuple)):
         return f"[{', '.join(map(_yaml, value))}]"
-    return _json(" ".join(clean(str(value)).split()))
+    return json_text(" ".join(clean(str(value)).split()))
 
 
 def _text(record: Record) -> str:
@@ -254,7 +257,7 @@ PAGES: dict[str, Callable[[Record], str]] = {
     "md": _markdown_page,
     "txt": _text,
     "html": _html,
-    "json": lambda record: _json(record) + "\n",
+    "json": lambda record: json_text(record) + "\n",
 }
 
 
@@ -277,7 +280,7 @@ def _write_parts(
 XML_HEAD = '<?xml version="1.0" encoding="utf-8"?>\n<items>\n'
 WRITERS: dict[str, Callable[[Records, BinaryIO], int]] = {
     "jsonl": partial(_write_parts, PAGES["json"], ("", "", "")),
-    "json": partial(_write_parts, _json, ("[\n", ",\n", "\n]\n")),
+    "json": partial(_write_parts, json_text, ("[\n", ",\n", "\n]\n")),
     "csv": _write_csv,
     "xml": partial(_write_parts, _item, (XML_HEAD, "", "</items>\n")),
     "md": partial(_write_parts, _markdown, ("", "\n---\n\n", "")),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from contentspider.ground.compression import pack_text, unpack
 from contentspider.ground.errors import DAMAGE
+from contentspider.ground.json_text import json_text
 from contentspider.ground.times import days_between, now
 from contentspider.recrawl.changes import (
     BY_FIELDS,
@@ -171,7 +172,7 @@ class HistoryWriter:
             return
         packed = None
         if item is not None:
-            line = json.dumps(item, ensure_ascii=False).encode("utf-8", "replace")
+            line = json_text(item).encode("utf-8", "replace")
             packed = self._items.pack(line)
             del item, line  # each may have 100 MB
         self._set(page_id, item=packed, item_hash=new, seq=seq)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from contentspider.ground.compression import needs_dictionary, pack, unpack
 from contentspider.ground.errors import DAMAGE, ContentSpiderError
+from contentspider.ground.json_text import json_text
 from contentspider.page.input.page import Page
 from contentspider.site.models.record import refilled
 from contentspider.state.ledger.item_json import dump_item, load_item
@@ -187,7 +188,7 @@ class Items:
                 record, ours = _load_line(packed, names)
                 for name, value in refilled(_by_our_names(record, ours), fields).items():
                     record[ours.get(name, name)] = value
-                line = json.dumps(record, ensure_ascii=False).encode("utf-8", "replace")
+                line = json_text(record).encode("utf-8", "replace")
                 self._do("UPDATE items SET line = ? WHERE number = ?", (pack(line), number))
         return bool(rows)
 
