@@ -125,19 +125,20 @@ def check(options: argparse.Namespace) -> int:
     rule it counts the pages where the rule matches, where an element never ends, and where it is
     empty. The exit code is 1 if the agreement is below --min-agreement.
     """
+    from contentspider.page.input.files import read_html
     from contentspider.page.input.page import Page
     from contentspider.site.scores import text_score
     from contentspider.state.stores.shared_models import open_models
 
     rules, files = _load(options.rules), _html_files([options.source])
-    pages = (Page.from_html(path.read_bytes(), path.as_posix()) for path in files)
+    pages = (Page.from_html(read_html(path), path.as_posix()) for path in files)
     names = [name for name in (rules.site, options.source.resolve().name) if name]
     model = _model_for(open_models(options.models, options.state_dir), names, pages)
     count = len(rules.rules)
     hits, unended, empty = [0] * count, [0] * count, [0] * count
     scores = []
     for path in files:
-        html = path.read_bytes()
+        html = read_html(path)
         page = Page.from_html(html, path.as_posix())
         if not page.content.blocks:
             continue
@@ -171,9 +172,11 @@ def apply(options: argparse.Namespace) -> None:
     """Apply rules to HTML files, and print the text that they keep. For several files it prints
     JSON lines with path and text.
     """
+    from contentspider.page.input.files import read_html
+
     rules, files = _load(options.rules), _html_files(options.path)
     for path in files:
-        reading = rules.read(path.read_bytes())
+        reading = rules.read(read_html(path))
         for rule, count in zip(rules.rules, reading.unbalanced, strict=True):
             if count:
                 say(f"{path}: an element of '{rule}' never ends")

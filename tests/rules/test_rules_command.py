@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from typing import TYPE_CHECKING
 
@@ -58,6 +59,7 @@ def test_rules_of_folder_are_exported_and_applied(
     assert json.loads((tmp_path / "rules.txt").read_text())["schema"] == 1
     text, _ = rules("apply", "rules.json", pages / "03.html")
     assert text == found.text(html(3)) + "\n"
+    (pages / "03.html").write_bytes(gzip.compress(html(3).encode()))
     lines, _ = rules("apply", "rules.json", pages)
     row = [json.loads(line) for line in lines.splitlines()][3]
     assert row == {"path": (pages / "03.html").as_posix(), "text": found.text(html(3))}

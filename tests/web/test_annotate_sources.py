@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
 from typing import TYPE_CHECKING
 
 import pytest
 
 from contentspider.ground.errors import ContentSpiderError
+from contentspider.state.files.warc import Exchange, WarcFile
 from contentspider.web.annotate.sources import collect, file_name_for
 from tests.conftest import run, serve
 from tests.messages import wording
@@ -104,6 +106,28 @@ def test_crawled_pages_are_collected_from_warc_or_index(tmp_path: Path) -> None:
     for name in ("1.html", "index.html"):
         asked = again.folder / "html" / name
         assert asked.read_bytes() == (found.folder / "html" / name).read_bytes()
+
+
+def test_packed_pages_of_folder_and_warc_are_unpacked(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    zstd = pytest.importorskip("backports.zstd")  # Python 3.14 has it elsewhere
+    page = article(0).encode()
+    (tmp_path / "e.org").mkdir()
+    (tmp_path / "e.org" / "a.html").write_bytes(gzip.compress(page))
+    (tmp_path / "e.org" / "b.html").write_bytes(gzip.compress(page)[:8] + b"?" * 99)
+    found = collect(str(tmp_path / "e.org"), tmp_path / "of-folder", 10)
+    (file,) = (found.folder / "html").iterdir()
+    assert file.read_bytes() == page
+    assert "b.html cannot be read" in caplog.text
+    warc = WarcFile(tmp_path / "a.warc.gz", "test")
+    answer = {"Content-Type": "text/html", "Content-Encoding": "zstd"}
+    sent = ("https://e.org/", "GET", "/", [], b"", "200 OK", [*answer.items()])
+    warc.write(Exchange(*sent, zstd.compress(page)))
+    warc.close()
+    found = collect(str(tmp_path / "a.warc.gz"), tmp_path / "of-warc", 10)
+    (file,) = (found.folder / "html").iterdir()
+    assert file.read_bytes() == page
 
 
 @pytest.mark.parametrize(

@@ -73,6 +73,14 @@ def _begins_like_html(path: Path) -> bool:
         return False
 
 
+def read_html(path: Path) -> bytes:
+    """Return the HTML of a file, `unpacked`. Raises OSError and `PackedError`."""
+    try:
+        return unpacked(path.read_bytes())
+    except PackedError as error:
+        raise PackedError(f"{path}: {error}") from error
+
+
 def unpacked(body: bytes) -> bytes:
     """Return the HTML of a file that was saved as a server sent it: packed by gzip, Zstandard,
     Brotli or deflate, or not at all. Raises `PackedError`.

@@ -15,12 +15,13 @@ from protego import Protego
 
 from contentspider.ground.addresses import join, split_address
 from contentspider.ground.atomic import replacing, writing
+from contentspider.ground.encodings import PackedError
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.extras import require
 from contentspider.ground.fetch import Fetched, FetchError, fetch
 from contentspider.ground.sites import SiteKeys, folder_name
 from contentspider.page.input.body import as_utf8
-from contentspider.page.input.files import html_files
+from contentspider.page.input.files import html_files, unpacked
 from contentspider.site.sample import sample_order
 from contentspider.state.crawls.export import find_crawl, open_crawl_data
 
@@ -116,9 +117,10 @@ def _collect_fetched(pages: Iterable[Fetched], output: Path, max_pages: int) -> 
 
 def _read(file: Path) -> bytes | None:
     try:
-        return file.read_bytes()
-    except OSError as error:
-        logger.warning("%s cannot be read (%s); it is left out", file, error.strerror)
+        return unpacked(file.read_bytes())
+    except (OSError, PackedError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        logger.warning("%s cannot be read (%s); it is left out", file, reason)
         return None
 
 
@@ -181,7 +183,11 @@ def _read_warc(path: Path) -> Iterator[Fetched]:
                 kind = record.http_headers.get_header("Content-Type") or ""
                 if record.http_headers.get_statuscode() == "200" and "html" in kind.lower():
                     url = record.rec_headers.get_header("WARC-Target-URI") or ""
-                    yield Fetched(url, record.content_stream().read(), kind)
+                    try:
+                        # warcio unpacks all encodings but Zstandard.
+                        yield Fetched(url, unpacked(record.content_stream().read()), kind)
+                    except PackedError as error:
+                        logger.warning("%s is left out: %s", url, error)
     except OSError as error:
         raise ContentSpiderError(f"{path} cannot be read ({error.strerror or error})") from error
     except ArchiveLoadFailed as error:
