@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import shutil
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
@@ -65,6 +67,9 @@ def test_only_pages_with_another_text_are_changed_after_a_redesign(redesigned: F
     assert all(documents[url] == before[url] for url in before.keys() - refiltered - changed)
     log = redesigned.run("changes", redesigned.site.url, "--only", "changed")
     assert sum(line.startswith('{"seq"') for line in log.splitlines()) == 2
+    feed = json.loads(redesigned.run("changes", redesigned.site.url, "--format", "feed"))
+    kinds_in_feed = Counter(item["_contentspider"]["change"] for item in feed["items"])
+    assert kinds_in_feed == {"new": COUNT, "changed": 2}
 
 
 @pytest.mark.parametrize("fault", [f"{LEARN} KeyError", f"{SAVE} ENOSPC"])
