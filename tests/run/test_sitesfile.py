@@ -52,6 +52,7 @@ login = "login.toml"
 site_item = true
 fields = "fields.toml"
 index = ["sqlite:pages.db", "sqlite:more.db"]
+take_over = true
 user_agent = "-our bot"
 
 [site."docs.example.org".settings]
@@ -106,6 +107,7 @@ def test_sites_file_keys_become_crawl_options(
         "site_item": True,
         "fields": "fields.toml",
         "index": ["sqlite:pages.db", "sqlite:more.db"],
+        "take_over": True,
         "user_agent": "-our bot",
         "contact": "me@example.org",
         "set": [
