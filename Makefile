@@ -57,6 +57,7 @@ nightly: $(VENV)/.installed-dev
 		$(BIN)/python -m pytest -n 2 --dist worksteal --all-folds --all-kills --durations 15
 	$(BIN)/nox -r -s sanitized
 	$(BIN)/nox -r -s loaders
+	$(BIN)/nox -r -s engines
 	$(MAKE) minimum ONLY=versions
 
 # The oldest Python that is supported, if one with headers is here, and the lowest version of every

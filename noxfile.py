@@ -1,5 +1,5 @@
 """Environments in which the tests run: ``nox -s minimum``, ``newest``, ``unreleased``, ``loaders``,
-``docs``, ``sanitized``.
+``engines``, ``docs``, ``sanitized``.
 """
 
 from __future__ import annotations
@@ -81,6 +81,17 @@ def loaders(session: nox.Session) -> None:
     """Run the tests of `contentspider.integrations` with LangChain, LlamaIndex and Haystack."""
     session.install("-e", ".[langchain,llamaindex,haystack]", *TOOLS)
     session.run("python", "-m", "pytest", "-q", *session.posargs, "tests/integrations")
+
+
+@nox.session
+def engines(session: nox.Session) -> None:
+    """Run the examples of docs/data-engines.md and docs/archives.md with the real engines, also
+    with those that take 700 MB. Spark needs Java (``default-jre-headless``).
+    """
+    engines = ("pyspark", "ray[data]", "dask[dataframe]", "duckdb", "polars", "pandas")
+    session.install("-e", ".[parquet,archive,dask,language]", *engines, *TOOLS)
+    tests = ("tests/archive/test_data_engines.py", "tests/archive/test_recipes.py")
+    session.run("python", "-m", "pytest", "-q", "--all-kills", *session.posargs, *tests)
 
 
 @nox.session

@@ -1,7 +1,7 @@
 """The recipes of docs/archives.md give what ``--engine local`` gives.
 
-They need ``pip install ray pyspark``, which takes 700 MB: CI has it not. Spark
-needs Java, too (``apt-get install default-jre-headless``).
+They need ``pip install ray pyspark``, which takes 700 MB: ``nox -s engines`` does this. Spark needs
+Java, too (``apt-get install default-jre-headless``).
 """
 
 from __future__ import annotations
