@@ -31,7 +31,9 @@ class Engine(Protocol):
     def slots(self) -> int:
         """Return how many jobs may run at a time now."""
 
-    def submit(self, on_done: Callable[[Any], None], function: Any, *given: Any, **named: Any) -> Any:
+    def submit(
+        self, on_done: Callable[[Any], None], function: Any, *given: Any, **named: Any
+    ) -> Any:
         """Start a job, and return it; `on_done` gets it when it has ended."""
 
     def result(self, job: Any) -> Any:

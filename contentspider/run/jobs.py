@@ -65,7 +65,10 @@ class Jobs:
         # On this machine the files stay in the state folder, where other commands find them.
         folder = state_dir or (str(state_folder().absolute()) if state else "")
         self._arguments = {
-            **{"state": state, "only_due": only_due, "force": force, "run": self._run_id},
+            "state": state,
+            "only_due": only_due,
+            "force": force,
+            "run": self._run_id,
             "state_dir": folder if engine == LOCAL else "",
             **(options or {}),
         }
