@@ -2,8 +2,8 @@
 
     python benchmarks/site_jobs.py --runs 30 --workers 3     # everything on loopback
 
-Each run crawls six generated sites: one whose pages are each linked from one listing alone, one with
-sparse links, a deep chain, a slow one, and two that share a host. Meanwhile workers are killed
+Each run crawls six generated sites: one whose pages are each linked from one listing alone, one
+with sparse links, a deep chain, a slow one, and two that share a host. Meanwhile workers are killed
 (SIGKILL), stopped for longer than their lease (SIGSTOP, SIGCONT), the scheduler is restarted, and
 the store does not answer. Then it compares the outputs with the pages that the sites have, and
 looks in the logs of all workers and of the server for whatever a process did after it had lost its
@@ -26,6 +26,7 @@ import threading
 import time
 from collections import Counter
 from contextlib import ExitStack, suppress
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +59,9 @@ def generated(scale: float) -> dict[str, tuple[float, dict[str, bytes]]]:
         own = [f"/page/{n * each + m}" for m in range(each)]
         lossy |= {f"/list/{n}": own} | {path: [] for path in own}
     count = int(120 * scale)
-    sparse = {f"/{n or ''}": [f"/{m}" for m in (2 * n + 1, 2 * n + 2) if m < count] for n in range(count)}
+    sparse = {
+        f"/{n or ''}": [f"/{m}" for m in (2 * n + 1, 2 * n + 2) if m < count] for n in range(count)
+    }
     length = int(60 * scale)
     deep = {f"/{n or ''}": [f"/{n + 1}"] if n + 1 < length else [] for n in range(length)}
     slow = {"/": [f"/{n}" for n in range(1, int(60 * scale))]}
@@ -80,7 +83,11 @@ class Server:
     """Serves the sites, each at a port, and keeps (time, site, path, number of the holder)."""
 
     def __init__(self, sites: dict[str, tuple[float, dict[str, bytes]]]) -> None:
-        self.sites, self.urls, self.requests = sites, dict[str, str](), list[tuple[float, str, str, int]]()
+        self.sites, self.urls, self.requests = (
+            sites,
+            dict[str, str](),
+            list[tuple[float, str, str, int]](),
+        )
         self._ready = threading.Event()
         threading.Thread(target=lambda: asyncio.run(self._serve()), daemon=True).start()
         self._ready.wait()
@@ -90,7 +97,7 @@ class Server:
             server = await asyncio.start_server(
                 lambda reader, writer, name=name: self._answer(name, reader, writer), "127.0.0.1", 0
             )
-            self.urls[name] = "http://127.0.0.1:%d" % server.sockets[0].getsockname()[1]
+            self.urls[name] = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
         self._ready.set()
         await asyncio.Event().wait()
 
@@ -100,7 +107,9 @@ class Server:
             while True:
                 head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
                 path = head.split(" ", 2)[1]
-                agent = next((l for l in head.lower().split("\r\n") if l.startswith("user-agent")), "")
+                agent = next(
+                    (l for l in head.lower().split("\r\n") if l.startswith("user-agent")), ""
+                )
                 number = int(agent.rpartition("/")[2]) if agent.rpartition("/")[2].isdigit() else 0
                 self.requests.append((time.monotonic(), name, path, number))
                 await asyncio.sleep(delay)
@@ -108,7 +117,8 @@ class Server:
                 status = "200 OK" if body else "404 Not Found"
                 writer.write(
                     f"HTTP/1.1 {status}\r\nContent-Type: text/html\r\nContent-Length:"
-                    f" {len(body or b'')}\r\n\r\n".encode() + (body or b"")
+                    f" {len(body or b'')}\r\n\r\n".encode()
+                    + (body or b"")
                 )
                 await writer.drain()
         writer.close()
@@ -153,7 +163,7 @@ class Proxy:
 
 
 # What each worker loads first: it logs what is written to the store, and with which lease.
-PRELOAD = '''
+PRELOAD = """
 import json, os, threading, time
 from contentspider.run.site_job import SiteJob
 from contentspider.state.stores import remote
@@ -194,7 +204,7 @@ def dask_setup(worker):
     wrap(remote.S3Objects, "replace", writing)
     wrap(remote.Objects, "upload", writing)
     wrap(SiteJob, "_crawl", crawling)
-'''
+"""
 RUN = """
 import json, logging, sys
 from contentspider.run.jobs import Jobs
@@ -228,13 +238,35 @@ class Cluster:
         threading.Thread(target=self._tend, daemon=True).start()
 
     def start(self, name: str) -> None:
-        command = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1",
-                   "--port", str(self.port), "--no-dashboard"]
+        command = [
+            sys.executable,
+            "-m",
+            "distributed.cli.dask_scheduler",
+            "--host",
+            "127.0.0.1",
+            "--port",
+            str(self.port),
+            "--no-dashboard",
+        ]
         if name != "scheduler":
-            command = [sys.executable, "-m", "distributed.cli.dask_worker",
-                       f"tcp://127.0.0.1:{self.port}", "--nthreads", "1", "--no-nanny",
-                       "--no-dashboard", "--memory-limit", "0", "--host", "127.0.0.1",
-                       "--local-directory", str(self.folder), "--preload", str(self.folder / "preload.py")]
+            command = [
+                sys.executable,
+                "-m",
+                "distributed.cli.dask_worker",
+                f"tcp://127.0.0.1:{self.port}",
+                "--nthreads",
+                "1",
+                "--no-nanny",
+                "--no-dashboard",
+                "--memory-limit",
+                "0",
+                "--host",
+                "127.0.0.1",
+                "--local-directory",
+                str(self.folder),
+                "--preload",
+                str(self.folder / "preload.py"),
+            ]
         with (self.folder / f"{name}.log").open("ab") as log:
             self.processes[name] = subprocess.Popen(
                 command, stdout=log, stderr=log, env=self.environment, cwd=self.folder
@@ -305,7 +337,10 @@ def disturb(
 def write_sites(folder: Path, server: Server) -> Path:
     starts = {name: url + "/" for name, url in server.urls.items() if name != "shared"}
     starts |= {f"shared-{part}": f"{server.urls['shared']}/{part}/" for part in "ab"}
-    text = "[defaults]\nown_site = true\nsitemaps = false\n[defaults.settings]\nROBOTSTXT_OBEY = false\nCONTENTSPIDER_OUTAGE_SECS = 0\n"
+    text = (
+        "[defaults]\nown_site = true\nsitemaps = false\n[defaults.settings]\n"
+        "ROBOTSTXT_OBEY = false\nCONTENTSPIDER_OUTAGE_SECS = 0\n"
+    )
     for name, url in starts.items():
         scope = 'scope = "path"\n' if "shared" in name else ""
         text += f'[site.{name}]\nurls = ["{url}"]\n{scope}'
@@ -335,28 +370,47 @@ def judge(state: str, server: Server, summary: dict[str, Any], log: Path) -> dic
         counts["lost"] += len(set(urls) - set(items))
         counts["strange"] += len(set(items) - set(urls))
         counts["twice"] += sum(items.values()) - len(items)
-    notes = [json.loads(line) for path in log.parent.glob(log.name + ".*") for line in path.read_text().splitlines()]
+    notes = [
+        json.loads(line)
+        for path in log.parent.glob(log.name + ".*")
+        for line in path.read_text().splitlines()
+    ]
     takes = [note for note in notes if note["kind"] == "take"]
     for note in notes:
         if note["kind"] == "publish":
             counts["publications"] += 1
-            later = [t["ended"] for t in takes if t["site"] == note["site"] and t["number"] > note["number"]]
+            later = [
+                t["ended"]
+                for t in takes
+                if t["site"] == note["site"] and t["number"] > note["number"]
+            ]
             counts["late publications"] += bool(later) and note["began"] > min(later)
     counts["takes"] = len(takes)
-    newest: dict[str, int] = {}
-    for _, name, path, number in sorted(server.requests):
-        key = f"shared-{path[1:2]}" if name == "shared" else name
-        counts["late requests"] += number < newest.get(key, 0)
-        newest[key] = max(number, newest.get(key, 0))
+    late = []
+    newest: dict[str, tuple[int, float]] = {}
+    for at, name, path, number in sorted(server.requests):
+        if name == "shared" and path[1:2] not in ("a", "b"):
+            continue  # either of the two
+        key = f"shared-{path[1]}" if name == "shared" else name
+        known, since = newest.get(key, (0, at))
+        if number < known:
+            late.append(f"{key}{path} of {number}, {at - since:.2f} s after {known}")
+        elif number > known:
+            newest[key] = number, at
+    counts["late requests"] = len(late)
     counts["requests"] = len(server.requests)
     counts["interleaved"] = interleaved(server)
-    return {name: counts[name] for name in sorted(counts)}
+    return {name: counts[name] for name in sorted(counts)} | {"late": late}
 
 
 def interleaved(server: Server) -> int:
     """Count how often the host of two sites went from one to the other and back."""
-    parts = [path[1] for _, name, path, _ in sorted(server.requests) if name == "shared" and path[1:2] in ("a", "b")]
-    return max(sum(x != y for x, y in zip(parts, parts[1:], strict=False)) - 1, 0)
+    parts = [
+        path[1]
+        for _, name, path, _ in sorted(server.requests)
+        if name == "shared" and path[1:2] in ("a", "b")
+    ]
+    return max(sum(x != y for x, y in pairwise(parts)) - 1, 0)
 
 
 def main() -> None:
@@ -372,8 +426,13 @@ def main() -> None:
 
     sites = generated(given.scale)
     with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(delete=not given.keep)) if sys.version_info >= (3, 12)
-                      else tempfile.mkdtemp() if given.keep else stack.enter_context(tempfile.TemporaryDirectory()))
+        folder = Path(
+            stack.enter_context(tempfile.TemporaryDirectory(delete=not given.keep))
+            if sys.version_info >= (3, 12)
+            else tempfile.mkdtemp()
+            if given.keep
+            else stack.enter_context(tempfile.TemporaryDirectory())
+        )
         (folder / "s3").mkdir()
         environment = stack.enter_context(s3_server(folder / "s3"))
         proxy = Proxy(int(environment["AWS_ENDPOINT_URL"].rpartition(":")[2]))
@@ -390,14 +449,23 @@ def main() -> None:
         for run in range(given.runs):
             place = folder / f"run{run}"
             place.mkdir()
-            result = one_run(given, run, place, Server(sites), proxy, workers, f"s3://{BUCKET}/run{run}")
+            result = one_run(
+                given, run, place, Server(sites), proxy, workers, f"s3://{BUCKET}/run{run}"
+            )
             total.update({key: value for key, value in result.items() if isinstance(value, int)})
             print(json.dumps({"run": run, **result}), flush=True)
         print("total", json.dumps(total), flush=True)
 
 
-def one_run(given: Any, run: int, place: Path, server: Server, proxy: Proxy,
-            environment: dict[str, str], state: str) -> dict[str, Any]:
+def one_run(
+    given: Any,
+    run: int,
+    place: Path,
+    server: Server,
+    proxy: Proxy,
+    environment: dict[str, str],
+    state: str,
+) -> dict[str, Any]:
     draw, over, done = random.Random(given.seed * 1000 + run), threading.Event(), list[str]()
     cluster = Cluster(place, given.workers, environment | {"JOBS_LOG": str(place / "jobs")})
     began = time.monotonic()
@@ -405,12 +473,25 @@ def one_run(given: Any, run: int, place: Path, server: Server, proxy: Proxy,
         file = write_sites(place, server)
         with (place / "run.log").open("wb") as log:
             process = subprocess.Popen(
-                [sys.executable, "-c", RUN.replace("STATE_DIR", "''"), str(file), state,
-                 f"dask://127.0.0.1:{cluster.port}", str(place / "summary.json"), "1"],
-                env=cluster.environment, stdout=log, stderr=log, cwd=place,
+                [
+                    sys.executable,
+                    "-c",
+                    RUN.replace("STATE_DIR", "''"),
+                    str(file),
+                    state,
+                    f"dask://127.0.0.1:{cluster.port}",
+                    str(place / "summary.json"),
+                    "1",
+                ],
+                env=cluster.environment,
+                stdout=log,
+                stderr=log,
+                cwd=place,
             )
         if not given.calm:
-            threading.Thread(target=disturb, args=(cluster, server, proxy, draw, over, done), daemon=True).start()
+            threading.Thread(
+                target=disturb, args=(cluster, server, proxy, draw, over, done), daemon=True
+            ).start()
         try:
             process.wait(1200)
         finally:

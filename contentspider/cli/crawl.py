@@ -137,23 +137,28 @@ def run(options: argparse.Namespace) -> int:
 
 def _store(options: argparse.Namespace) -> Objects | None:
     """Return the store of ``--state``, if any; raises `ContentSpiderError` if it does not work."""
-    if not options.state:
-        if options.engine != "local":
-            raise UsageError(
-                "--engine needs --state URL: the machines of the cluster share what they know there"
-            )
-        return None
+    if options.state:
+        store = _open_store(options.state)
+        store.check()
+        return store
+    if options.engine != "local":
+        raise UsageError(
+            "--engine needs --state URL: the machines of the cluster share what they know there"
+        )
+    return None
+
+
+def _open_store(url: str) -> Objects:
+    """Return the store at the URL of ``--state``; raises `ContentSpiderError` if it is none."""
     require("remote", "--state")
     from contentspider.state.stores.remote import is_url, open_objects
 
     try:
-        if not is_url(options.state):
+        if not is_url(url):
             raise ContentSpiderError("give a URL, such as s3://bucket/state or file:///folder")
-        store = open_objects(options.state)
-        store.check()
+        return open_objects(url)
     except ContentSpiderError as error:
-        raise ContentSpiderError(f"--state {options.state}: {error}") from error
-    return store
+        raise ContentSpiderError(f"--state {url}: {error}") from error
 
 
 def _selected_sites(sites: Sequence[PlannedSite], options: argparse.Namespace) -> list[PlannedSite]:
@@ -183,6 +188,32 @@ def status(options: argparse.Namespace) -> None:
     from contentspider.state.crawls.ledgers import crawl_status
 
     print(printable(crawl_status(find_crawl(options.crawl, options.state_dir))))
+
+
+@command(
+    "pull",
+    argument("SITE", "the site's name in the file of sites"),
+    argument("--state URL", "the store of 'contentspider run --state'", required=True),
+    STATE_DIR,
+)
+def pull(options: argparse.Namespace) -> None:
+    """Copy the state of a site from a store to this machine, where status, replay, report and
+    changes read it.
+    """
+    from contentspider.state.crawls.ledgers import crawl_ledger
+    from contentspider.state.ledger.database import LedgerBusyError, is_in_use
+    from contentspider.state.stores.site_state import SiteState
+
+    store = _open_store(options.state)
+    ledger = crawl_ledger(options.site, options.state_dir)
+    if is_in_use(ledger):
+        raise LedgerBusyError(f"{ledger} is in use: a crawl on this machine writes it")
+    state = SiteState.of_folder(store, options.site, options.state_dir)
+    if not state.pull():
+        raise ContentSpiderError(
+            f"{options.state} has no state of {options.site!r}", code="no-such-crawl"
+        )
+    say(f"{options.site} -> {ledger}")
 
 
 @command(

@@ -107,12 +107,11 @@ class Child:
 
     def _wait(self, tick: Callable[[], None] | None, tick_secs: float) -> int:
         assert self._process
-        while True:
-            try:
-                return self._process.wait(tick_secs if tick else None)
-            except subprocess.TimeoutExpired:
-                assert tick
-                tick()
+        while tick:
+            with suppress(subprocess.TimeoutExpired):
+                return self._process.wait(tick_secs)
+            tick()
+        return self._process.wait()
 
     def _tell(self, line: str) -> None:
         with self._lock, suppress(OSError, ValueError):  # it has ended

@@ -1,4 +1,4 @@
-"""Crawls one site, on any machine: the unit of work of ``contentspider run`` and of task engines."""
+"""Crawls one site, on any machine: the job of ``contentspider run`` and of task engines."""
 
 from __future__ import annotations
 
@@ -32,7 +32,6 @@ from contentspider.state.stores.lease import (
     renewed,
 )
 from contentspider.state.stores.remote import RemoteError, open_objects
-from contentspider.state.stores.shared_models import COPIES
 from contentspider.state.stores.site_state import SiteState
 
 if TYPE_CHECKING:
@@ -198,8 +197,7 @@ class SiteJob:
             ledger = crawl_ledger(name, folder)
             if is_in_use(ledger):
                 return self._running_elsewhere()
-            models = state_folder(folder) / COPIES / name
-            self._state = SiteState(objects, name, ledger, models, self._lease_secs, self.of_run)
+            self._state = SiteState.of_folder(objects, name, folder, self._lease_secs, self.of_run)
             hosts = sorted(hosts_of(self._site))
             leases = [self._state.lease] + [
                 Lease(objects, f"hosts/{host}.json", self._lease_secs, self.of_run)
@@ -300,7 +298,7 @@ class SiteJob:
         while True:
             try:
                 return step()
-            except RemoteError as error:
+            except RemoteError as error:  # noqa: PERF203 - the loop is for it
                 if time.monotonic() > end or self._stops > 1:
                     raise
                 logger.warning("%s: %s; it is tried again", self._site.name, error)
@@ -350,9 +348,8 @@ def pages_of(ledger: Path) -> int:
 
 def _release(leases: list[Lease]) -> None:
     for lease in leases:
-        try:
-            lease.release()
-        except LeaseLostError:
-            pass  # it is not ours to give up
-        except RemoteError as error:
-            logger.warning("%s; the lease ends by itself", error)
+        with suppress(LeaseLostError):  # then it is not ours to give up
+            try:
+                lease.release()
+            except RemoteError as error:
+                logger.warning("%s; the lease ends by itself", error)

@@ -77,7 +77,7 @@ def test_missing_extra_error_names_pip_command(extra: str, monkeypatch: pytest.M
         ("tomlkit", ["annotate", "x"], "web"),
         ("scrapy_playwright", ["render", "x", "-o", "x.jsonl"], "render"),
         ("fastwarc", ["archive", "x.warc", "-o", "items"], "archive"),
-        ("psycopg", ["run", "sites.toml", "--lease", "postgresql://h/d"], "cluster"),
+        ("fsspec", ["run", "sites.toml", "--state", "s3://bucket/state"], "remote"),
         ("tantivy", ["search", "tea", "--index", "tantivy:x"], "search"),
     ],
 )

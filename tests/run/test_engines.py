@@ -122,6 +122,12 @@ def test_files_of_one_machine_are_refused_for_a_cluster(
     assert f"site 'tea', key '{key}'" in done.stderr
 
 
+def outcomes(summary: Path) -> dict[str, str]:
+    sites = json.loads(summary.read_text())["sites"]
+    return {each["site"]: each["outcome"] for each in sites}
+
+
+@pytest.mark.thorough
 def test_dask_cluster_crawls_sites_grows_and_ends_in_order(tmp_path: Path, site: Site) -> None:
     distributed = pytest.importorskip("distributed")
     given = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": ":0"}
@@ -157,16 +163,12 @@ def test_dask_cluster_crawls_sites_grows_and_ends_in_order(tmp_path: Path, site:
             _, errors = process.communicate(timeout=TIMEOUT)
         assert process.returncode == 5, errors
         assert "Traceback" not in errors
-        told = {each["site"]: each for each in json.loads((tmp_path / "s.json").read_text())["sites"]}
-        outcomes = {name: each["outcome"] for name, each in told.items()}
-        assert outcomes == {"held": "interrupted", "waits": "not_started", "later": "complete"}
+        told = outcomes(tmp_path / "s.json")
+        assert told == {"held": "interrupted", "waits": "not_started", "later": "complete"}
         assert "later: complete after" in errors
         run(*command, cwd=tmp_path)
-    told = {each["site"]: each for each in json.loads((store / "summary.json").read_text())["sites"]}
-    outcomes = {name: each["outcome"] for name, each in told.items()}
-    assert outcomes == {"held": "complete", "waits": "complete", "later": "not_due"}
+    told = outcomes(store / "summary.json")
+    assert told == {"held": "complete", "waits": "complete", "later": "not_due"}
     urls = [item["url"] for item in read_jsonl(store / "outputs" / "held.jsonl")]
     assert len(urls) == len(set(urls)) == 30
     assert not (tmp_path / ".scrapy").exists()
-
-

@@ -205,11 +205,10 @@ def renewed(
                 for lease in leases[1:]:
                     lease.write()
                 on_renewal(min(lease.ends for lease in leases))
-            except LeaseLostError as error:
+            except (LeaseLostError, RemoteError) as error:  # noqa: PERF203 - once in seconds
                 on_failure(error)
-                return
-            except RemoteError as error:
-                on_failure(error)
+                if isinstance(error, LeaseLostError):
+                    return
 
     thread = threading.Thread(target=renew, daemon=True)
     thread.start()

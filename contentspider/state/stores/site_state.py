@@ -20,10 +20,12 @@ from pathlib import Path, PurePosixPath
 from typing import Any, TypeAlias
 
 from contentspider.ground.atomic import write_atomically
-from contentspider.state.crawls.ledgers import history_of
+from contentspider.state.crawls.folder import state_folder
+from contentspider.state.crawls.ledgers import crawl_ledger, history_of
 from contentspider.state.ledger.database import PARTS
 from contentspider.state.stores.lease import LEASE_SECS, Lease, read_record
 from contentspider.state.stores.remote import Objects, RemoteError
+from contentspider.state.stores.shared_models import COPIES
 
 CHUNK_BYTES = 1_000_000
 ATTEMPTS = 5  # downloads while the holder of the lease replaces the objects
@@ -80,21 +82,34 @@ class SiteState:
         self._note = ledger.with_name(f".{ledger.name}.state")
         self._manifest = Manifest()
 
-    def pull(self) -> None:
-        """Download the state, unless the files here are those of the store, or newer. Needs no
-        lease.
+    @classmethod
+    def of_folder(
+        cls,
+        objects: Objects,
+        name: str,
+        state_dir: str,
+        secs: float = LEASE_SECS,
+        run: str = "",
+    ) -> SiteState:
+        """Return the state of a site whose files are in a state folder."""
+        models = state_folder(state_dir) / COPIES / name
+        return cls(objects, name, crawl_ledger(name, state_dir), models, secs, run)
+
+    def pull(self) -> bool:
+        """Download the state, unless the files here are those of the store, or newer. Return
+        whether the store has one. Needs no lease.
         """
         for _ in range(ATTEMPTS):
             named = str(read_record(self._objects, self.lease.name)[0].facts.get("state", ""))
             self._manifest = Manifest()
             if not named:
-                return  # the files here, if any, will be the first in the store
+                return False  # the files here, if any, will be the first in the store
             with self._as_remote_error():
                 try:
                     self._manifest = self._read(named)
                     if not self._is_here(named):
                         self._download()
-                    return
+                    return True
                 except _MissingError:
                     continue  # the holder of the lease has replaced the objects meanwhile
         raise RemoteError(
