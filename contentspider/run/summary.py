@@ -8,6 +8,7 @@ from contentspider.recrawl.changes import CHANGES
 from contentspider.state.outcome import (
     CAPPED_STAT,
     EMPTY_SLOTS,
+    EMPTY_STAT,
     ENDLESS_STAT,
     F1_STAT,
     FIELDS_STAT,
@@ -236,7 +237,7 @@ def _unfilled(stats: Mapping[str, Any]) -> list[str]:
 
 def _empty(stats: Mapping[str, Any]) -> list[str]:
     """Return lines about items with less than a sentence: the number, the reasons, the slots."""
-    counts = {kind: stats.get(f"contentspider/pages/empty/{kind}", 0) for kind in EMPTY}
+    counts = {kind: stats.get(EMPTY_STAT + kind, 0) for kind in EMPTY}
     if not any(counts.values()):
         return []
     reasons = ", ".join(f"{count:,} {EMPTY[kind]}" for kind, count in counts.items() if count)

@@ -360,8 +360,9 @@ def _unwritten(stats: Mapping[str, Any]) -> list[str]:
     return [f"{count:,} outputs could not be written; the log above says why"] if count else []
 
 
-# Items with less than a sentence, whose pages have prose.
-EMPTY_STAT = "contentspider/pages/empty/dropped"
+# Followed by the reason why an item has less than a sentence; `DROPPED`: its page has prose.
+EMPTY_STAT = "contentspider/pages/empty/"
+DROPPED = "dropped"
 EMPTIED = (
     "items have less than a sentence, though their pages have prose (contentspider report shows"
     " what the site's model drops)"
@@ -394,7 +395,7 @@ def _unseen(stats: Mapping[str, Any]) -> int:
 
 def _emptied(stats: Mapping[str, Any]) -> int:
     """Return how many items lost all prose of their pages; 0 if they are few."""
-    count: int = stats.get(EMPTY_STAT, 0)
+    count: int = stats.get(EMPTY_STAT + DROPPED, 0)
     is_large = count > max(FEW, MAX_SHARE * stats.get("item_scraped_count", 0))
     return count if is_large else 0
 

@@ -103,8 +103,9 @@ def test_code_blocks_have_language_or_reason_not_to_run(block: Block) -> None:
         assert (ROOT / test).exists(), test
 
 
-def test_most_code_blocks_run() -> None:
-    assert sum(bool(block.reason) for block in ALL) <= len(ALL) / 3
+def test_most_code_blocks_run_here_or_in_a_test_that_their_reason_names() -> None:
+    unproved = [block for block in ALL if block.reason and "tests/" not in block.reason]
+    assert len(unproved) <= len(ALL) / 6
 
 
 @pytest.mark.parametrize(

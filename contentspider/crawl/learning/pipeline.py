@@ -36,7 +36,7 @@ from contentspider.site.models.record import (
 )
 from contentspider.site.models.summary import MIN_CHARS, main_slot
 from contentspider.state.ledger.items import ItemBinding
-from contentspider.state.outcome import EMPTY_SLOTS, SKIPPED_STAT
+from contentspider.state.outcome import DROPPED, EMPTY_SLOTS, EMPTY_STAT, SKIPPED_STAT
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -294,7 +294,7 @@ class ContentPipeline(Component):
         dropped.
         """
         slot, prose = main_slot(page, model.slot_of) if model else ("", 0)
-        reason = "dropped"
+        reason = DROPPED
         if prose < MIN_CHARS:
             reason = "no_text"
         elif page_type == "listing":
@@ -302,7 +302,7 @@ class ContentPipeline(Component):
         elif slot in self._empty_slots or len(self._empty_slots) < MAX_EMPTY_SLOTS:
             self._empty_slots.add(slot)
             self.stats.inc_value(f"{EMPTY_SLOTS}{slot}")
-        self.stats.inc_value(f"contentspider/pages/empty/{reason}")
+        self.stats.inc_value(EMPTY_STAT + reason)
 
     def _offer_to_sample(self, page: Page, state: SiteState) -> None:
         """Offer a page to the sample of its site, which reports and later models need."""
