@@ -11,6 +11,7 @@ import pytest
 
 from contentspider.page.input.page import Page
 from contentspider.site.judge.prior import Prior
+from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.own import adaptation
 from contentspider.site.own import vote as vote_module
 from contentspider.site.own.adaptation import standardised
@@ -437,3 +438,53 @@ def test_copied_and_nearly_empty_pages_give_finite_probabilities() -> None:
             assert np.isfinite(made.probabilities(made.evidence)).all()
             measure(made)
         assert len(site_of(bodies).chars) == len(made.evidence.labels)
+
+
+UPLOADED = "feed https://e.org/up.xml"
+
+
+def with_box(number: int, announces: str) -> str:
+    """Return a page with an article and a box of sentences that name other pages; with *announces*
+    it announces an uploaded feed.
+    """
+    link = f"<link rel=alternate type=application/rss+xml href={announces}>" if announces else ""
+    text = "".join(f"<p>{part(number, name)}</p>" for name in PARTS)
+    box = "".join(f"<li>{line}</li>" for line in box_lines(number))
+    return (
+        f"<html><head><title>{title(number)}</title>{link}</head>"
+        "<body><nav><a href=/>Home</a></nav>"
+        f"<div class=main><h1>{title(number)}</h1>{text}</div>"
+        f"<div class=related><h3>Related posts</h3><ul>{box}</ul></div></body></html>"
+    )
+
+
+def box_lines(number: int) -> list[str]:
+    return [prose("box", number, line, words=14) for line in range(2)]
+
+
+def boxes(announcing: range, front: int = -1) -> int:
+    """Return how many of 40 pages have the box in their content, after learning from a feed that
+    has the box of four pages in their texts. *announcing* pages announce the feed.
+    """
+    pages = [
+        Page.from_html(
+            with_box(number, "/up.xml" if number in announcing else ""),
+            "https://e.org/" if number == front else address(number),
+        )
+        for number in range(40)
+    ]
+    texts = [own(n, "\n".join([wanted(n), *box_lines(n)]), UPLOADED) for n in range(1, 5)]
+    model = SiteLearner("e.org").fit(pages, texts)
+    return sum(
+        box_lines(number)[0] in model.extract(page).text for number, page in enumerate(pages)
+    )
+
+
+def test_feed_that_few_pages_announce_speaks_for_these_pages_alone() -> None:
+    assert boxes(range(1, 5)) <= 4
+
+
+def test_feed_of_the_site_speaks_for_all_its_pages() -> None:
+    assert boxes(range(40)) == 40
+    assert boxes(range(0), front=0) == 40, "nothing is known of its announcement"
+    assert boxes(range(5), front=0) == 40, "the front page announces it"

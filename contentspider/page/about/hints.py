@@ -59,6 +59,7 @@ PRICES = frozenset(("product:price:amount", "og:price:amount"))
 MAX_HINT_CHARS = 2_000
 # Each hint is compared with every block of the page; product feeds have thousands of titles.
 MAX_HINTS = 100
+MAX_FEEDS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +67,9 @@ class Hints:
     """A page's titles and descriptions of itself, the most trusted first, without duplicates.
 
     *language* is a BCP 47 tag, *canonical* an address as the page writes it, and *page_kinds* has
-    the names in `PAGE_KINDS` that the page declares, and `ONE_PRODUCT`. *stated* has the titles,
-    then the descriptions that the published Algorithm 1 uses, as the page writes them, with
-    duplicates.
+    the names in `PAGE_KINDS` that the page declares, and `ONE_PRODUCT`. *feeds* has the addresses
+    of the feeds that the page announces, as it writes them. *stated* has the titles, then the
+    descriptions that the published Algorithm 1 uses, as the page writes them, with duplicates.
     """
 
     titles: tuple[str, ...] = ()
@@ -76,6 +77,7 @@ class Hints:
     language: str = ""
     canonical: str = ""
     page_kinds: tuple[str, ...] = ()
+    feeds: tuple[str, ...] = ()
     stated: tuple[str, ...] = field(default=(), compare=False)
 
     def texts(self) -> tuple[str, ...]:
@@ -159,6 +161,7 @@ class _Head:
     def __init__(self, elements: Iterable[HintElement]) -> None:
         self.title = ""
         self.canonical = ""
+        self.feeds: list[str] = []
         self.meta: dict[str, list[str]] = {}  # contents of meta elements by lower-case name
         self.entries: list[dict[str, object]] = []  # objects of JSON-LD
         self.marks: list[Mark] = []
@@ -173,6 +176,8 @@ class _Head:
                 self.title = self.title or text
             elif kind == "link":
                 self._add_link(about, text)
+            elif kind == "feed":
+                self.feeds.append(text[:MAX_HINT_CHARS])
             elif kind == "stated":
                 self.rdfa.append((about, text))
             elif kind == "script":
@@ -215,6 +220,7 @@ def read_head(
         language=_language(root, head.meta),
         canonical=head.canonical,
         page_kinds=_page_kinds(head.entries, types, head.meta),
+        feeds=tuple(head.feeds[:MAX_FEEDS]),
         stated=tuple(text[:MAX_HINT_CHARS] for text in paper_texts[:MAX_HINTS]),
     )
     statements = Statements(head.title, head.meta, head.entries, head.marks, head.canonical)

@@ -140,7 +140,11 @@ class Page:
     def _record(self) -> bytes:
         record: dict[str, object] = {
             "url": self.url,
-            "hints": _fields(self.hints) | {"canonical": without_password(self.hints.canonical)},
+            "hints": _fields(self.hints)
+            | {
+                "canonical": without_password(self.hints.canonical),
+                "feeds": [without_password(feed) for feed in self.hints.feeds],
+            },
             "content": to_record(self.content),
         }
         if metadata := {name: value for name, value in _fields(self.metadata).items() if value}:

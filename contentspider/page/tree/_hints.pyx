@@ -35,6 +35,8 @@ cdef object OTHERS = re.compile(
 )
 # Classes of the element around the date of a page's last change.
 cdef object CHANGED = re.compile(r"last[_-]?(?:updated?|modified)", re.IGNORECASE)
+# Types of feeds.
+cdef object FEED = re.compile(r"\s*application/(?:rss\+xml|atom\+xml|feed\+json)\b", re.IGNORECASE)
 # Limits for stated texts. Each ingredient of a recipe is one element; its markup is longer than its
 # text.
 cdef int MAX_STATED = 200
@@ -48,8 +50,9 @@ cdef class HintElements:
     *found* has a tuple for each element: its kind, its attributes, its text, and the number of
     elements before it. The kinds and their attributes and texts are:
 
-    - ``title``, ``meta`` (name, content), ``link`` to the canonical address (``rel``, ``href``) and
-      ``script`` with JSON-LD (``type``, source);
+    - ``title``, ``meta`` (name, content), ``link`` to the canonical address (``rel``, ``href``),
+      ``feed`` for a link to a feed (``type``, ``href``) and ``script`` with JSON-LD (``type``,
+      source);
     - ``headline`` for each ``h1``;
     - ``date`` for ``time`` and elements marked as dates (``itemprop`` and classes, date);
     - ``author`` (``itemprop``, name);
@@ -81,6 +84,10 @@ cdef class HintElements:
             about = attribute_of(node, "rel")
             if "canonical" in about.lower():
                 self.found.append(("link", about, attribute_of(node, "href"), self.place))
+            elif "alternate" in about.lower():
+                about = attribute_of(node, "type")
+                if FEED.match(about):
+                    self.found.append(("feed", about, attribute_of(node, "href"), self.place))
         elif name[0] == c"s" and strcmp(name, "script") == 0:
             about = attribute_of(node, "type")
             if "ld+json" in about.lower():

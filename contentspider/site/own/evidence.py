@@ -7,7 +7,8 @@ excerpts is decided over all pages for which it has a text.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from posixpath import commonpath
 from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
@@ -20,7 +21,7 @@ from contentspider.site.own.alignment import CLEAN, Alignment, align
 from contentspider.site.vote.blocks import TEMPLATE_SHARE, count_pages
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from contentspider.site.arrays import Bools, Floats
     from contentspider.site.own.texts import OwnText
@@ -48,6 +49,7 @@ SURE_NOISE = 0.02
 # even if own texts have it ("This post appeared first on ...").
 COMMON_SHARE = 0.1
 COMMON_PAGES = 2
+NONE: Mapping[str, frozenset[int]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +57,14 @@ class Evidence:
     """The labels of a site's blocks by its own texts: 1 (content), 0 (boilerplate) or NaN (none).
 
     *pages* has the numbers of the pages with any label. *whole* maps the number of each page with a
-    whole own text to that text.
+    whole own text to that text. *local* has labels of other pages, which say nothing about the rest
+    of the site.
     """
 
     labels: Floats
     pages: frozenset[int] = frozenset()
     whole: Mapping[int, OwnText] = field(default_factory=dict)
+    local: Floats | None = None
 
     @property
     def has_label(self) -> Bools:
@@ -74,6 +78,7 @@ class Evidence:
             np.where(hidden, np.nan, self.labels),
             self.pages - pages,
             {number: own for number, own in self.whole.items() if number not in pages},
+            self.local,
         )
 
 
@@ -106,14 +111,19 @@ class _AlignedText(NamedTuple):
 
 
 def gather_evidence(
-    site: SiteBlocks, own_texts: Mapping[int, Sequence[OwnText]], voted: Floats, judged: Floats
+    site: SiteBlocks,
+    own_texts: Mapping[int, Sequence[OwnText]],
+    voted: Floats,
+    judged: Floats,
+    rarely_announced: Mapping[str, frozenset[int]] = NONE,
 ) -> Evidence:
     """Return the labels of a site's blocks by the own texts of its pages.
 
     *own_texts* has the texts of each page by the page's number. *voted* is each block's probability
     of being content by the vote without own texts. *judged* is the prior's probability, which
     depends on the block's page only. A text that many pages repeat is labelled only if *judged*
-    takes it for content.
+    takes it for content. *rarely_announced* maps the sources that few pages announce to the numbers
+    of these pages: their texts speak for these pages alone.
     """
     pages = count_pages(site.texts, site.sources)[site.texts]
     common = np.asarray(pages > max(COMMON_PAGES, COMMON_SHARE * site.distinct_pages))
@@ -124,10 +134,17 @@ def gather_evidence(
         span = slice(starts[page], starts[page + 1])
         words = [tokens(block.text) for block in site.contents[page].blocks]
         for own in texts:
+            if page not in rarely_announced.get(own.source, (page,)):
+                continue
             aligned = _align_page(site, page, span, words, own, common, template, voted, judged)
             if aligned is not None:
                 by_source.setdefault(own.source, []).append(aligned)
-    return _combine(site, by_source)
+    local = {source: by_source.pop(source) for source in rarely_announced if source in by_source}
+    evidence = _combine(site, by_source)
+    if not local:
+        return evidence
+    labels = _combine(site, local).labels
+    return replace(evidence, local=np.where(np.isin(site.pages, [*evidence.pages]), np.nan, labels))
 
 
 def _align_page(

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
+from contentspider.ground.addresses import absolute
 from contentspider.page.about.jsonld import title_key
 from contentspider.page.about.stated_texts import marked_texts
 from contentspider.site.own.texts import OwnText
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 SCHEME = re.compile(r"^(?:[a-z][a-z0-9+.-]*:)?//(?:www\.)?", re.IGNORECASE)
 INDEX = re.compile(r"(?:^|/)index\.(?:html?|php|xhtml)$", re.IGNORECASE)
 HOST = re.compile(r"[^/?]*")
+ANNOUNCED_SHARE = 0.2
 
 
 def address_key(address: str) -> str:
@@ -78,6 +80,26 @@ def texts_by_page(pages: Sequence[Page], own_texts: Iterable[OwnText]) -> dict[i
     return {
         number: [texts[0] for texts in sources.values() if len(texts) == 1]
         for number, sources in sorted(by_source.items())
+    }
+
+
+def rarely_announced(pages: Sequence[Page]) -> dict[str, frozenset[int]]:
+    """Return the sources that few of *pages* announce, each with the numbers of these pages.
+
+    A visitor can upload a feed and announce it on a page. The feeds of the site itself are
+    announced by its front page, or by at least `ANNOUNCED_SHARE` of its pages. Of a feed that no
+    page announces, for example one that the user gives, nothing is known, and it is not returned.
+    """
+    numbers_of: dict[str, set[int]] = {}
+    for number, page in enumerate(pages):
+        base = absolute(page.url, page.content.base) if page.content.base else page.url
+        for feed in page.hints.feeds:
+            numbers_of.setdefault(f"feed {absolute(base, feed)}", set()).add(number)
+    fronts = {number for number, page in enumerate(pages) if not path_key(page.url)}
+    return {
+        source: frozenset(numbers)
+        for source, numbers in numbers_of.items()
+        if len(numbers) < ANNOUNCED_SHARE * len(pages) and fronts.isdisjoint(numbers)
     }
 
 

@@ -18,6 +18,7 @@ from contentspider.site.judge.prior import features_of
 from contentspider.site.judge.svm import STEEPNESS, LinearSVM
 from contentspider.site.own.adaptation import UNLABELLED_WEIGHT, correction, standardised
 from contentspider.site.own.evidence import Evidence, gather_evidence
+from contentspider.site.own.matching import rarely_announced
 from contentspider.site.vote.blocks import count_pages, number_pairs, repeat_shares
 from contentspider.site.vote.objections import template_prose
 from contentspider.site.vote.votes import log_odds, vote
@@ -79,7 +80,7 @@ class OwnVote:
             self.plain_vote = _unrepeated_prose(site)
         # The labels of the blocks by the own texts.
         self.evidence = (
-            gather_evidence(site, own_texts, self.plain_vote, self.judged)
+            gather_evidence(site, own_texts, self.plain_vote, self.judged, rarely_announced(sample))
             if has_texts
             else Evidence(np.full(len(site.chars), np.nan))
         )
@@ -97,8 +98,15 @@ class OwnVote:
         *evidence* is `self.evidence` or a part of it. Only whole texts count, since an excerpt does
         not show which blocks are boilerplate. Without whole texts the result is the `plain_vote`.
         Blocks that the `plain_vote` is sure of stay content, unless their slot is labelled as
-        boilerplate on several pages.
+        boilerplate on several pages. The local labels of the evidence count on their pages.
         """
+        voted = self._general(evidence)
+        if evidence.local is None:
+            return voted
+        return np.where(np.isnan(evidence.local), voted, evidence.local).astype(np.float32)
+
+    def _general(self, evidence: Evidence) -> Floats:
+        """Return the `probabilities` without local labels."""
         if not evidence.whole:
             return self.plain_vote
         if excerpts := evidence.pages - evidence.whole.keys():
