@@ -171,6 +171,7 @@ BREAKS = """
 def breaking(page, *_):
     raise KeyError
 pipeline.page_fields = breaking
+settings["LOG_LEVEL"] = "INFO"  # at DEBUG the log has the traceback of each page that breaks
 """
 
 

@@ -162,7 +162,7 @@ def test_changes_by_model_are_not_output_but_stored(again: Recrawls) -> None:
     assert again.changes() == {}
     for name in models:
         kept_item = kept[again.site.url + name]
-        assert kept_item["change"] == "changed"
+        assert kept_item["change"] == "refiltered"
         for field in ("content", "content_html", "content_hash", "model_version"):
             assert kept_item[field] == items[name][field]
 
