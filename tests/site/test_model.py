@@ -128,6 +128,7 @@ def test_public_names_are_importable_lazily() -> None:
     names = {"Addon", "ContentItem", "Extraction", "LearningOptions", "Overrides", "Page", "Prior"}
     names |= {"SiteLearner", "SiteModel", "TaggedBlock", "TaggedPage"}
     names |= {"bind", "extract_html", "links", "page_of"}
+    names |= {"extract_column", "learn_column", "sample_column"}
     assert set(contentspider.__all__) == set(contentspider._HOMES) == names
     for name in contentspider._HOMES:
         assert getattr(contentspider, name).__name__ == name
