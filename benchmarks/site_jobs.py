@@ -17,6 +17,7 @@ import asyncio
 import json
 import os
 import random
+import resource
 import signal
 import socket
 import subprocess
@@ -177,6 +178,8 @@ def dask_setup(worker):
         what |= {"began": began, "ended": time.monotonic(), "pid": os.getpid()}
         log.write(json.dumps(what) + "\\n")
 
+    note(time.monotonic(), kind="ready", cpu=time.process_time())
+
     def wrap(owner, method, around):
         original = getattr(owner, method)
         setattr(owner, method, lambda self, *given: around(self, original, *given))
@@ -290,12 +293,22 @@ class Cluster:
             process.wait()
 
     def cpu(self) -> float:
-        """Return the seconds of CPU of all processes and of those that they have waited for."""
-        total = 0.0
-        for process in self.processes.values():
-            fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
-            total += sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
-        return total
+        """Return the seconds of CPU of all processes and their descendants."""
+        return sum(cpu_of_tree(process.pid) for process in self.processes.values())
+
+
+def cpu_of_tree(root: int) -> float:
+    """Return the seconds of CPU of a process and its descendants, also of those that have ended."""
+    parents, ticks = {}, {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            fields = path.read_text().rpartition(")")[2].split()
+            number = int(path.parent.name)
+            parents[number], ticks[number] = int(fields[1]), sum(map(int, fields[11:15]))
+    tree = {root}
+    while more := {number for number, parent in parents.items() if parent in tree} - tree:
+        tree |= more
+    return sum(ticks.get(number, 0) for number in tree) / os.sysconf("SC_CLK_TCK")
 
 
 def free_port() -> int:
@@ -336,7 +349,8 @@ def disturb(
 
 def write_sites(folder: Path, server: Server) -> Path:
     starts = {name: url + "/" for name, url in server.urls.items() if name != "shared"}
-    starts |= {f"shared-{part}": f"{server.urls['shared']}/{part}/" for part in "ab"}
+    if shared := server.urls.get("shared"):
+        starts |= {f"shared-{part}": f"{shared}/{part}/" for part in "ab"}
     text = (
         "[defaults]\nown_site = true\nsitemaps = false\n[defaults.settings]\n"
         "ROBOTSTXT_OBEY = false\nCONTENTSPIDER_OUTAGE_SECS = 0\n"
@@ -419,6 +433,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=3)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--scale", type=float, default=1.0, help="pages of the sites")
+    parser.add_argument("--cpu", action="store_true", help="CPU of 20 sites, instead of failures")
     parser.add_argument("--calm", action="store_true", help="without disturbances")
     parser.add_argument("--keep", action="store_true", help="keep the logs of all runs")
     given = parser.parse_args()
@@ -445,6 +460,9 @@ def main() -> None:
             "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "50",
         }
         print("logs:", folder, flush=True)
+        if given.cpu:
+            measure_cpu(given, folder, workers, f"s3://{BUCKET}")
+            return
         total = Counter[str]()
         for run in range(given.runs):
             place = folder / f"run{run}"
@@ -455,6 +473,72 @@ def main() -> None:
             total.update({key: value for key, value in result.items() if isinstance(value, int)})
             print(json.dumps({"run": run, **result}), flush=True)
         print("total", json.dumps(total), flush=True)
+
+
+def measure_cpu(given: Any, folder: Path, environment: dict[str, str], bucket: str) -> None:
+    """Print the CPU of 20 sites with the local engine and on workers, of whom one comes later."""
+    sites = {}
+    for number in range(20):
+        paths = [f"/{n}" for n in range(1, 30)]
+        pages = {"/": page(str(number), 0, paths)}
+        sites[f"s{number}"] = 0.0, pages | {path: page(path, number, []) for path in paths}
+    server = Server(sites)
+    file = write_sites(folder, server)
+    for run in range(given.runs):
+        place = folder / f"cpu{run}"
+        place.mkdir()
+        result = {"local": round(cpu_of_local(file, place, environment, f"{bucket}/local{run}"), 1)}
+        cluster = Cluster(place, given.workers - 1, environment | {"JOBS_LOG": str(place / "jobs")})
+        while len(notes_of(place, "ready")) < given.workers - 1:
+            time.sleep(0.2)
+        before = cluster.cpu()
+        engine = f"dask://127.0.0.1:{cluster.port}"
+        process = start_run(file, place, cluster.environment, f"{bucket}/dask{run}", engine, 1)
+        while len(notes_of(place, "take")) < 6:
+            time.sleep(0.1)
+        cluster.names.append("later")
+        cluster.start("later")
+        own = 0.0
+        while process.poll() is None:
+            own = cpu_of_tree(process.pid) or own
+            time.sleep(0.1)
+        ready = max(notes_of(place, "ready"), key=lambda note: note["began"])
+        # Without the start of the processes of Dask.
+        used = cluster.cpu() - before - ready["cpu"] + own
+        result |= {"dask": round(used, 1), "started": round(before + ready["cpu"], 1)}
+        cluster.close()
+        first = [note for note in notes_of(place, "take") if note["pid"] == ready["pid"]]
+        wait = min(note["began"] for note in first) - ready["began"] if first else -1
+        done = json.loads((place / "summary.json").read_text())["outcome"]
+        print(json.dumps(result | {"later": round(wait, 1), "outcome": done}), flush=True)
+
+
+def notes_of(place: Path, kind: str) -> list[dict[str, Any]]:
+    lines = [line for path in place.glob("jobs.*") for line in path.read_text().splitlines()]
+    return [note for note in map(json.loads, lines) if note["kind"] == kind]
+
+
+def cpu_of_local(file: Path, place: Path, environment: dict[str, str], state: str) -> float:
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    start_run(file, place, os.environ | environment, state, "local", 3).wait()
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def start_run(
+    file: Path, place: Path, environment: dict[str, str], state: str, engine: str, jobs: int
+) -> subprocess.Popen[bytes]:
+    folder = repr(str(place / "state")) if engine == "local" else "''"
+    code = RUN.replace("STATE_DIR", folder)
+    command = [file, state, engine, place / "summary.json", jobs]
+    with (place / "run.log").open("wb") as log:
+        return subprocess.Popen(
+            [sys.executable, "-c", code, *map(str, command)],
+            env=environment,
+            stdout=log,
+            stderr=log,
+            cwd=place,
+        )
 
 
 def one_run(
@@ -471,23 +555,8 @@ def one_run(
     began = time.monotonic()
     try:
         file = write_sites(place, server)
-        with (place / "run.log").open("wb") as log:
-            process = subprocess.Popen(
-                [
-                    sys.executable,
-                    "-c",
-                    RUN.replace("STATE_DIR", "''"),
-                    str(file),
-                    state,
-                    f"dask://127.0.0.1:{cluster.port}",
-                    str(place / "summary.json"),
-                    "1",
-                ],
-                env=cluster.environment,
-                stdout=log,
-                stderr=log,
-                cwd=place,
-            )
+        engine = f"dask://127.0.0.1:{cluster.port}"
+        process = start_run(file, place, cluster.environment, state, engine, 1)
         if not given.calm:
             threading.Thread(
                 target=disturb, args=(cluster, server, proxy, draw, over, done), daemon=True

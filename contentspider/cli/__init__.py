@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 EXIT_FAILED = 1
 EXIT_USAGE = 2  # the code of argparse
 COMMANDS = (
-    *(crawl.crawl, crawl.run, crawl.status, crawl.replay, crawl.changes, crawl.diff),
+    *(crawl.crawl, crawl.run, crawl.pull, crawl.status, crawl.replay, crawl.changes, crawl.diff),
     *(
         index.index,
         index.search,

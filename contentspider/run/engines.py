@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Protocol
 
 from contentspider.ground.dask import SCHEME, connect
@@ -93,10 +93,10 @@ class DaskEngine:
         `ContentSpiderError` if it does not for long.
         """
         try:
-            if self._client.status == "closed":
+            if self._client.status in ("closing", "closed"):
                 self._client = connect(self._url, CONNECT_SECS)
             threads: int = sum(self._client.nthreads().values())
-        except (OSError, ContentSpiderError) as error:
+        except Exception as error:  # noqa: BLE001 - a client without connection has many
             if time.monotonic() - self._answered > PATIENCE_SECS:
                 raise ContentSpiderError(f"{self._url}: no Dask scheduler answers") from error
             logger.warning("%s does not answer now: %s", self._url, error)
@@ -107,22 +107,26 @@ class DaskEngine:
     def submit(
         self, on_done: Callable[[Any], None], function: Any, *given: Any, **named: Any
     ) -> Any:
-        """Start a job on a worker."""
-        job = self._client.submit(function, *given, **named, pure=False)
-        job.add_done_callback(on_done)
+        """Start a job on a worker; raises `ForgottenError` if the scheduler does not answer."""
+        try:
+            job = self._client.submit(function, *given, **named, pure=False)
+            job.add_done_callback(on_done)
+        except Exception as error:  # noqa: BLE001 - as above
+            raise ForgottenError(f"{self._url} does not answer: {error}") from error
         return job
 
     def result(self, job: Any) -> Any:
         """Return what a job returned; raises `ForgottenError`, or what the job raised."""
-        if job.cancelled() or job.status == "lost":
-            raise ForgottenError("the scheduler has forgotten it")
-        return job.result()
+        try:
+            return job.result()
+        except CancelledError as error:
+            raise ForgottenError("the scheduler has forgotten it") from error
 
     def stop(self, run: str) -> None:
         """Ask all crawls of a run to end; raises `ContentSpiderError` if they cannot be asked."""
         try:
             self._client.run(stop_crawls, run)
-        except (OSError, ValueError) as error:
+        except Exception as error:  # noqa: BLE001 - as above
             raise ContentSpiderError(f"{self._url} does not answer: {error}") from error
 
     def close(self) -> None:

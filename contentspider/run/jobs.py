@@ -138,25 +138,48 @@ class Jobs:
                 pending.clear()
                 self._stop(engine, running, results)
             try:
-                slots = engine.slots() if pending else 0
-            except ContentSpiderError as error:
-                results |= {name: SiteResult.failed(name, str(error)) for name in running}
-                results |= {site.name: SiteResult.failed(site.name, str(error)) for site in pending}
+                self._submit(engine, pending, running)
+            except ContentSpiderError as error:  # the engine does not come back
+                left = [*running, *(site.name for site in pending)]
+                results |= {name: SiteResult.failed(name, str(error)) for name in left}
                 return
-            while len(running) < slots and (site := _next(pending, running)):
-                pending.remove(site)
-                job = engine.submit(self._on_done, crawl_site, site, **self._arguments)
-                running[site.name] = site, job
             progress.report(running, results)
             if running or pending:
                 self._wake.wait(TICK_SECS)
-            for name, (site, job) in list(running.items()):
-                if job.done():
-                    del running[name]
-                    if result := self._result(engine, name, job):
-                        results[name] = result
-                    else:
-                        pending.insert(0, site)
+            self._collect(engine, pending, running, results)
+
+    def _submit(
+        self,
+        engine: Engine,
+        pending: list[PlannedSite],
+        running: dict[str, tuple[PlannedSite, Any]],
+    ) -> None:
+        """Start as many jobs as the engine has room for."""
+        slots = engine.slots() if pending else 0
+        while len(running) < slots and (site := _next(pending, running)):
+            try:
+                job = engine.submit(self._on_done, crawl_site, site, **self._arguments)
+            except ForgottenError as error:
+                logger.warning("%s: %s", site.name, error)
+                return
+            pending.remove(site)
+            running[site.name] = site, job
+
+    def _collect(
+        self,
+        engine: Engine,
+        pending: list[PlannedSite],
+        running: dict[str, tuple[PlannedSite, Any]],
+        results: dict[str, SiteResult],
+    ) -> None:
+        """Collect the results of the jobs that have ended."""
+        for name, (site, job) in list(running.items()):
+            if job.done():
+                del running[name]
+                if result := self._result(engine, name, job):
+                    results[name] = result
+                else:
+                    pending.insert(0, site)
 
     def _on_done(self, _job: Any) -> None:
         self._wake.set()

@@ -127,6 +127,7 @@ def test_every_command_is_documented_and_has_help(capsys: pytest.CaptureFixture[
         "crawl",
         "run",
         "status",
+        "pull",
         "replay",
         "report",
         "extract",
