@@ -96,7 +96,7 @@ class DaskEngine:
             if self._client.status in ("closing", "closed"):
                 self._client = connect(self._url, CONNECT_SECS)
             threads: int = sum(self._client.nthreads().values())
-        except Exception as error:  # noqa: BLE001 - a client without connection has many
+        except Exception as error:
             if time.monotonic() - self._answered > PATIENCE_SECS:
                 raise ContentSpiderError(f"{self._url}: no Dask scheduler answers") from error
             logger.warning("%s does not answer now: %s", self._url, error)
@@ -111,7 +111,7 @@ class DaskEngine:
         try:
             job = self._client.submit(function, *given, **named, pure=False)
             job.add_done_callback(on_done)
-        except Exception as error:  # noqa: BLE001 - as above
+        except Exception as error:
             raise ForgottenError(f"{self._url} does not answer: {error}") from error
         return job
 
@@ -126,7 +126,7 @@ class DaskEngine:
         """Ask all crawls of a run to end; raises `ContentSpiderError` if they cannot be asked."""
         try:
             self._client.run(stop_crawls, run)
-        except Exception as error:  # noqa: BLE001 - as above
+        except Exception as error:
             raise ContentSpiderError(f"{self._url} does not answer: {error}") from error
 
     def close(self) -> None:
