@@ -57,6 +57,9 @@ class Crawl:
             spider=self.spider,
             crawl=self.queued.append,
             close_spider_async=self._close,
+            downloader=SimpleNamespace(
+                slots={}, active=set(), handlers=SimpleNamespace(download_request_async=None)
+            ),
         )
         guard = SimpleNamespace(refusal=lambda request: None)
         self.crawler.get_downloader_middleware = {GuardMiddleware: guard}.get

@@ -10,7 +10,7 @@ from scrapy import Request
 from scrapy.exceptions import CloseSpider, DontCloseSpider, DropItem
 from scrapy.http import Response
 
-from contentspider.crawl.base.outcomes import Retry
+from contentspider.crawl.base.outcomes import OUR_FAILURE, Retry
 from contentspider.crawl.queue import addresses
 from contentspider.crawl.queue.addresses import UnchangedItem, in_hand, row_of
 from contentspider.page.input.page import Page
@@ -80,7 +80,7 @@ def test_failed_address_keeps_its_first_reason(crawl: Crawl) -> None:
     )
     crawl.keeper.addresses.note(row, "skipped", "duplicate")
     crawl.finish()
-    assert crawl.state(row) == ("retry", "the spider: ValueError('x')", None, 1)
+    assert crawl.state(row) == ("retry", f"{OUR_FAILURE}the spider: ValueError('x')", None, 1)
     other, _ = sent(crawl, "other")
     crawl.keeper.addresses.note(other, "failed", "x" * 1000, retry=Retry.AT_END)
     crawl.keeper.addresses.note(other, "skipped", "duplicate", target="https://e.org/2")
@@ -215,7 +215,7 @@ def test_each_item_is_recorded_once_with_its_address(crawl: Crawl) -> None:
         ("released", None),
         ("failed", "dropped: no"),
         ("unchanged", None),
-        ("retry", "an item failed in a pipeline: ValueError('x')"),
+        ("retry", f"{OUR_FAILURE}an item failed in a pipeline: ValueError('x')"),
     ]
     assert lines == ['{"n": "ü"}'.encode()], "each key once"
     assert (items.count(), items.count("unchanged")) == (1, 1)
@@ -307,6 +307,7 @@ class Revisits:
     """What the keeper asks of the earlier crawls."""
 
     is_first = False
+    broken = SimpleNamespace(is_known=lambda url: False)
 
     def pages_to_visit(self) -> list[str]:
         return ["https://e.org/known", "https://other.org/"]

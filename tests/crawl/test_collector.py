@@ -7,6 +7,7 @@ import gc
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from scrapy.exceptions import DropItem
 from scrapy.http import HtmlResponse, Request
 from scrapy.utils.test import get_crawler
 
@@ -16,6 +17,7 @@ from contentspider.crawl.learning.holder import ItemHolder
 from contentspider.crawl.learning.pipeline import ContentPipeline
 from contentspider.crawl.middlewares.pages import BlocksMiddleware
 from contentspider.state.ledger.items import ItemBinding
+from contentspider.state.ledger.ledger import Ledger
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -77,6 +79,8 @@ def test_garbage_collector_is_off_while_pages_are_read_and_items_filled(
     assert holder
     item = ContentItem("http://e.org/")
     holder.bindings.put(item, ItemBinding(page, may_pass=True))
-    asyncio.run(ContentPipeline(crawler).process_item(item))
+    holder.keeper.ledger = Ledger(None)
+    with pytest.raises(DropItem):
+        asyncio.run(ContentPipeline(crawler).process_item(item))
     assert found == [("read", False), ("fill", False)]
     assert gc.isenabled()

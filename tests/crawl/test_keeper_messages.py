@@ -174,5 +174,6 @@ def test_crawl_is_committed_every_second(crawl: Crawl, monkeypatch: pytest.Monke
         return SimpleNamespace(start=start, running=False)
 
     monkeypatch.setattr(keeper_module, "create_looping_call", looping)
+    monkeypatch.setattr(crawl.keeper.interruption, "begin", lambda: None)
     crawl.keeper.opened(crawl.spider)
     assert started == [(crawl.keeper.tick, 1.0, False)]

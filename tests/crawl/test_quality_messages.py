@@ -18,7 +18,7 @@ MEASURED = Quality(0.8, 0.9, 0.75, 12, (WorstPage("https://e.org/1", 0.25),))
 
 
 def model(quality: Quality | None) -> SimpleNamespace:
-    return SimpleNamespace(quality=quality, pages=47)
+    return SimpleNamespace(quality=quality, pages=47, is_refused=False)
 
 
 def noted(quality: Quality | None, least: float) -> dict[str, object]:

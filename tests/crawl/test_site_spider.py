@@ -145,7 +145,8 @@ def test_non_html_and_offsite_responses_are_skipped(crawl: Crawl) -> None:
     crawl.send(request)
     assert not list(crawl.spider.parse(crawl.answer(request)))
     assert crawl.stat("pages/skipped/offsite_redirect") == 1
-    assert parse(crawl, "/empty", "")[1] is not None
+    assert parse(crawl, "/short", "<p>Tea")[1] is not None
+    assert parse(crawl, "/empty", "")[1] is None
 
 
 def test_redirected_start_extends_scope_and_survives_resume(crawl: Crawl) -> None:

@@ -116,8 +116,8 @@ def test_days_between_visits_count_as_unchanged_or_changed(history: History) -> 
     assert known is not None
     assert known.changed_at == DAYS[5], "another model is no change of the page"
     changes = [one["change"] for one in history.changes()]
-    assert changes == ["new", "changed", "changed"], "of unchanged pages only the last crawl's"
-    assert [one["change"] for one in history.changes(since=3)] == ["changed"]
+    assert changes == ["new", "changed", "refiltered"], "of unchanged pages only the last crawl's"
+    assert [one["change"] for one in history.changes(since=3)] == ["refiltered"]
     assert [one["at"] for one in history.changes(after=DAYS[6])] == [DAYS[6]]
 
 
@@ -248,7 +248,7 @@ def test_refiltered_page_changes_entry_without_visit(history: History, tmp_path:
     assert entries.gone_count(0) == 0
     crawl = entries.last_crawl()
     assert crawl is not None
-    assert crawl["changes"] == {"changed": 1}
+    assert crawl["changes"] == {"refiltered": 1}
     entries.close()
 
 

@@ -335,7 +335,6 @@ def test_site_losing_most_pages_loses_none_without_force(again: Recrawls) -> Non
     ("answer", "outcome"),
     [
         ((200, "<h1>Log in</h1><form><input type=password></form>"), Outcome.INCOMPLETE),
-        ((200, ""), Outcome.INCOMPLETE),
         ((302, "http://other.example/consent"), Outcome.INCOMPLETE),
         ((301, "/"), Outcome.GONE_DOUBTED),
     ],
