@@ -111,7 +111,10 @@ def test_other_recipes_in_docs_run(tmp_path: Path, site: Site, engine: str, end:
             cwd=tmp_path,
             env=os.environ
             | {"HOME": str(tmp_path), "RAY_USAGE_STATS_ENABLED": "0", "DO_NOT_TRACK": "1"}
-            | {"PREFECT_SERVER_ANALYTICS_ENABLED": "false"},
+            | {
+                "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+                "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "120",
+            },
             capture_output=True,
             check=False,
             text=True,
