@@ -55,6 +55,10 @@ class CrawlState(Component):
         """Whether the crawl stops because its ledger cannot be written; it can be resumed."""
         return self.is_broken and self.is_durable
 
+    def commit(self) -> None:
+        """Commit the ledger, together with what has to agree with it."""
+        self.ledger.commit()
+
     def fail(self, error: Exception) -> None:
         """Stop the crawl because its ledger cannot be written. The last commit stays intact."""
         if self.is_broken:
@@ -88,6 +92,7 @@ class CrawlState(Component):
                 if row in blamed:
                     return False
                 self.ledger.runs.set_fact(BLAMED_FACT, [*blamed, row])
+                self.commit()
                 self.ledger.end_run(error.ending)  # so that the next run suspects no other page
         self.fail(error)
         return True
