@@ -350,6 +350,16 @@ def test_output_stays_if_other_answers_replace_most_pages(
     assert len(again.crawl("--force")) == 1
 
 
+def test_output_stays_if_empty_answers_replace_most_pages(again: Recrawls) -> None:
+    before = again.crawl()
+    again.changes()
+    again.answers = dict.fromkeys(again.articles, (200, ""))
+    assert again.crawl(code=Outcome.INCOMPLETE) == before
+    assert again.changes() == {}
+    # An answer without a body may pass, as an error does: there is no loss yet to accept.
+    assert again.crawl("--force", code=Outcome.INCOMPLETE) == before
+
+
 def test_damaged_history_is_set_aside_and_logged(again: Recrawls) -> None:
     (path,) = (again.folder / ".scrapy/contentspider/history").glob("*.sqlite")
     path.write_bytes(b"no history" * 1_000)
