@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from contentspider.run.sitesfile import PlannedSite
-    from contentspider.state.history.history import History
+    from contentspider.state.book.book import Book
     from contentspider.state.stores.remote import Objects
 
 RUN_MEANINGS = {
@@ -184,8 +184,8 @@ def status(options: argparse.Namespace) -> None:
     if not options.crawl:
         print_crawls("status", options.state_dir)
         return
+    from contentspider.state.crawls.books import crawl_status
     from contentspider.state.crawls.export import find_crawl
-    from contentspider.state.crawls.ledgers import crawl_status
 
     print(printable(crawl_status(find_crawl(options.crawl, options.state_dir))))
 
@@ -200,20 +200,20 @@ def pull(options: argparse.Namespace) -> None:
     """Copy the state of a site from a store to this machine, where status, replay, report and
     changes read it.
     """
-    from contentspider.state.crawls.ledgers import crawl_ledger
-    from contentspider.state.ledger.database import LedgerBusyError, is_in_use
+    from contentspider.state.crawls.books import crawl_book
+    from contentspider.state.database import LedgerBusyError, is_in_use
     from contentspider.state.stores.site_state import SiteState
 
     store = _open_store(options.state)
-    ledger = crawl_ledger(options.site, options.state_dir)
-    if is_in_use(ledger):
-        raise LedgerBusyError(f"{ledger} is in use: a crawl on this machine writes it")
+    book = crawl_book(options.site, options.state_dir)
+    if is_in_use(book):
+        raise LedgerBusyError(f"{book} is in use: a crawl on this machine writes it")
     state = SiteState.of_folder(store, options.site, options.state_dir)
     if not state.pull():
         raise ContentSpiderError(
             f"{options.state} has no state of {options.site!r}", code="no-such-crawl"
         )
-    say(f"{options.site} -> {ledger}")
+    say(f"{options.site} -> {book}")
 
 
 @command(
@@ -225,7 +225,7 @@ def pull(options: argparse.Namespace) -> None:
     epilog=exit_codes(REPLAY_MEANINGS),
 )
 def replay(options: argparse.Namespace) -> int:
-    """Write a crawl's items again, from its ledger."""
+    """Write a crawl's items again, from its book."""
     from contentspider.state.crawls.export import export_items, find_crawl
 
     output = Output.parse(options.output, options.format)
@@ -238,7 +238,7 @@ def replay(options: argparse.Namespace) -> int:
 
 def _parse_since(text: str) -> tuple[int, str]:
     """Return the change number, or the time in UTC, after which records are printed."""
-    from contentspider.state.history.history import parse_since
+    from contentspider.state.book.changes import parse_since
 
     try:
         return parse_since(text)
@@ -290,19 +290,20 @@ def changes(options: argparse.Namespace) -> None:
         return
     if options.webhook and options.format != "jsonl":
         raise UsageError("--webhook and --format feed exclude each other: choose one")
-    from contentspider.state.crawls.export import find_history
-    from contentspider.state.history.history import History
+    from contentspider.state.crawls.accepting import accept_gone
+    from contentspider.state.crawls.books import read_book
+    from contentspider.state.crawls.export import find_crawl
 
-    path = find_history(options.crawl, options.state_dir)
-    with closing(History(path, read_only=not options.accept_gone)) as history:
-        if options.accept_gone:
-            say(f"{history.accept_gone()} pages are now recorded as gone")
-        _report_changes(path, history, options)
+    path = find_crawl(options.crawl, options.state_dir)
+    if options.accept_gone:
+        say(f"{accept_gone(path)} pages are now recorded as gone")
+    with closing(read_book(path)) as book:
+        _report_changes(path, book, options)
 
 
-def _report_changes(path: Path, history: History, options: argparse.Namespace) -> None:
-    """Print the changes in a history, or post them to the webhook."""
-    from contentspider.state.history.feed import REPORTED_KINDS, json_feed
+def _report_changes(path: Path, book: Book, options: argparse.Namespace) -> None:
+    """Print the changes in a book, or post them to the webhook."""
+    from contentspider.state.crawls.feed import REPORTED_KINDS, json_feed
 
     if options.webhook:
         _deliver(path, options, options.only or REPORTED_KINDS)
@@ -310,20 +311,20 @@ def _report_changes(path: Path, history: History, options: argparse.Namespace) -
     is_feed = options.format == "feed"
     kinds = options.only or (REPORTED_KINDS if is_feed else CHANGES)
     since, after = options.since or (0, "")
-    records = history.changes(since, after, kinds)
+    records = book.changes.records(since, after, kinds)
     if is_feed:
-        print(json_text(json_feed(path.stem, history, records), indent=2))
+        print(json_text(json_feed(path.stem, book.known, records), indent=2))
         return
     for record in records:
         print(json_text(record))
 
 
-def _deliver(history: Path, options: argparse.Namespace, kinds: Sequence[str]) -> None:
-    """Post the changes of a history to the webhook that the options name."""
+def _deliver(book: Path, options: argparse.Namespace, kinds: Sequence[str]) -> None:
+    """Post the changes in a book to the webhook that the options name."""
     from contentspider.run.webhook import SECRET_VARIABLE, Webhook, deliver
 
     webhook = Webhook(options.webhook, os.environ.get(SECRET_VARIABLE, ""))
-    count = deliver(history, webhook, options.since, kinds)
+    count = deliver(book, webhook, options.since, kinds)
     say(f"{count:,} changes were delivered to {webhook.name}")
 
 
@@ -337,19 +338,19 @@ def diff(options: argparse.Namespace) -> None:
     """Show the last change of a page's main content."""
     from contentspider.recrawl.difference import diff_lines
     from contentspider.site.models.record import page_id
-    from contentspider.state.crawls.export import find_history, histories
-    from contentspider.state.history.history import History
+    from contentspider.state.crawls.books import read_book
+    from contentspider.state.crawls.export import books, find_crawl
 
     state_dir = options.state_dir
-    paths = [find_history(options.crawl, state_dir)] if options.crawl else histories(state_dir)
+    paths = [find_crawl(options.crawl, state_dir)] if options.crawl else books(state_dir)
     wanted_id = page_id(options.url)
     for path in paths:
-        with closing(History(path, read_only=True)) as history:
-            page = history.page(wanted_id)
+        with closing(read_book(path)) as book:
+            page = book.known.page(wanted_id)
             if page is None:
                 continue
-            new = history.content(wanted_id) or ""
-            old = history.content(wanted_id, before=True)
+            new = book.known.content(wanted_id) or ""
+            old = book.known.content(wanted_id, before=True)
         dates = f"first seen {page.first_seen}, last seen {page.last_seen}"
         dates += f", last fetched {page.last_fetched}, changed {page.changed_at}"
         lines = [f"{page.url}: {page.state}, {dates}"]
@@ -361,6 +362,6 @@ def diff(options: argparse.Namespace) -> None:
             print(printable(line))
         return
     raise ContentSpiderError(
-        f"{printable(options.url)} is in no history"
+        f"{printable(options.url)} is in no book"
         + (f" ({', '.join(path.stem for path in paths)})" if paths else ": no site was crawled yet")
     )

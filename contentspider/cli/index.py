@@ -49,9 +49,9 @@ def sync(options: argparse.Namespace) -> None:
     Nothing is crawled.
     """
     from contentspider.index import operations
-    from contentspider.state.crawls.export import find_history
+    from contentspider.state.crawls.export import find_crawl
 
-    history = find_history(options.crawl, options.state_dir)
+    history = find_crawl(options.crawl, options.state_dir)
     url = index_url(options.engine_url, options.state_dir)
     report = operations.sync(history, url, options.force, options.take_over, _print_progress)
     say(f"{redacted_url(url)}: {report}")
@@ -71,9 +71,9 @@ def verify(options: argparse.Namespace) -> int:
     printed as JSON lines. The exit code is 0 if there are none, or all were mended.
     """
     from contentspider.index import operations
-    from contentspider.state.crawls.export import find_history
+    from contentspider.state.crawls.export import find_crawl
 
-    history = find_history(options.crawl, options.state_dir)
+    history = find_crawl(options.crawl, options.state_dir)
     url = index_url(options.engine_url, options.state_dir)
     arguments = (options.force, options.mend, options.take_over)
     result = operations.verify(history, url, *arguments)
@@ -98,9 +98,9 @@ def rebuild(options: argparse.Namespace) -> None:
     the new one is complete.
     """
     from contentspider.index import operations
-    from contentspider.state.crawls.export import histories
+    from contentspider.state.crawls.export import books
 
-    paths = histories(options.state_dir)
+    paths = books(options.state_dir)
     url = index_url(options.engine_url, options.state_dir)
     reports = operations.rebuild(paths, url, options.force, _print_progress)
     for crawl, report in reports.items():

@@ -68,7 +68,7 @@ def serve(options: argparse.Namespace) -> None:
     machines need a token.
     """
     from contentspider.index.synonyms import read_synonyms
-    from contentspider.state.crawls.export import histories
+    from contentspider.state.crawls.export import books
     from contentspider.state.stores.shared_models import open_models
     from contentspider.web.app import Access, make_app
 
@@ -85,7 +85,7 @@ def serve(options: argparse.Namespace) -> None:
     hosts, token = _access(options.host, options)
     access = Access(hosts, token, options.allow_origin, options.allow_private)
     models = open_models(options.models, options.state_dir)
-    app = make_app(url, histories(options.state_dir), models, access, synonyms)
+    app = make_app(url, books(options.state_dir), models, access, synonyms)
     _serve(app, options.host, options.port, f"/?token={token}" if token else "/")
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from contentspider.index.engine import Engine
     from contentspider.index.sync import Differences, ProgressCallback, Report
-    from contentspider.state.history.entries import Entries
+    from contentspider.state.crawls.entries import Entries
 
 logger = logging.getLogger(__name__)
 
@@ -39,7 +39,7 @@ def open_index(url: str, is_writer: bool) -> Iterator[tuple[Engine, str]]:
 @contextmanager
 def _lock_history(history: Path) -> Iterator[Entries]:
     """Give the pages of a history. No other process may write them into an index meanwhile."""
-    from contentspider.state.history.entries import Entries  # searches do not need it
+    from contentspider.state.crawls.entries import Entries  # searches do not need it
 
     try:
         with (
@@ -116,7 +116,7 @@ def rebuild(
 
 def _last_run_end(history: Path) -> str:
     """Return the time when the last run of a history ended."""
-    from contentspider.state.history.entries import Entries
+    from contentspider.state.crawls.entries import Entries
 
     with closing(Entries(history)) as entries:
         return entries.position().ended

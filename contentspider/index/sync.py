@@ -25,13 +25,13 @@ from contentspider.index.errors import (
 )
 from contentspider.index.own_fields import has_new_type, types_of
 from contentspider.index.schema import DATE_FIELDS, Document, DocumentState, document_fields
-from contentspider.state.history.position import HistoryPosition
+from contentspider.state.crawls.position import HistoryPosition
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from contentspider.index.engine import Engine
-    from contentspider.state.history.entries import Entries, Entry
+    from contentspider.state.crawls.entries import Entries, Entry
 
     # Called with the number of changes that are done, and the number of all changes.
     ProgressCallback = Callable[[int, int], object]

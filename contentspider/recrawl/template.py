@@ -89,6 +89,10 @@ class TemplateLines:
             self._pages[index] += 1
             self._counts[index].update(parts)
 
+    def add_plain(self, count: int) -> None:
+        """Add so many pages without differing lines."""
+        self._pages[0] += count
+
     def are_all(self, lines: Collection[str], is_remodelled: bool = False) -> bool:
         """Tell whether *lines* is not empty, and has only lines of the template."""
         indexes = (0, 1) if is_remodelled else (0,)

@@ -41,8 +41,8 @@ from contentspider.render.snapshot import ARGUMENTS, COMMAND, Snapshot, visuals_
 from contentspider.render.templates import Template, Templates, gain
 from contentspider.site.learn.templates import page_template
 from contentspider.site.sample import sample_order
-from contentspider.state.ledger.pages import SITE_PAGES
-from contentspider.state.ledger.places import SamplePlaces
+from contentspider.state.book.places import SamplePlaces
+from contentspider.state.book.sample import SITE_PAGES
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler

@@ -19,9 +19,9 @@ from contentspider.run.last_crawl import AT_ONCE, LastCrawl, last_crawl
 from contentspider.run.progress import Progress
 from contentspider.run.results import NOT_DUE, NOT_STARTED, SiteResult
 from contentspider.run.site_job import crawl_site, hosts_of, pages_of
+from contentspider.state.crawls.books import crawl_book
 from contentspider.state.crawls.folder import state_folder
-from contentspider.state.crawls.ledgers import crawl_ledger
-from contentspider.state.ledger.database import is_in_use
+from contentspider.state.database import is_in_use
 from contentspider.state.outcome import Outcome
 from contentspider.state.stores.lease import read_record
 from contentspider.state.stores.remote import open_objects
@@ -112,12 +112,12 @@ class Jobs:
             last = read_record(self._objects, lease_name(site.name))[0].facts.get("last") or {}
             began = datetime.fromisoformat(last["began"]) if last.get("began") else None
             return LastCrawl(began, bool(last.get("is_unfinished"))).due(site.interval)
-        ledger = self._ledger(site)
-        # The ledger of a running crawl is not opened.
-        return AT_ONCE if is_in_use(ledger) else last_crawl(ledger).due(site.interval)
+        book = self._book(site)
+        # The book of a running crawl is not opened.
+        return AT_ONCE if is_in_use(book) else last_crawl(book).due(site.interval)
 
-    def _ledger(self, site: PlannedSite) -> Path:
-        return crawl_ledger(site.name, self._state_dir)
+    def _book(self, site: PlannedSite) -> Path:
+        return crawl_book(site.name, self._state_dir)
 
     def _on_signal(self, number: int, _frame: FrameType | None) -> None:
         self.is_stopped = True
@@ -223,7 +223,7 @@ class Jobs:
     def _pages(self, site: PlannedSite) -> tuple[str, int]:
         """Return where a site is crawled now ("": not yet), and how many items it has."""
         if not self._objects:
-            return "here", pages_of(self._ledger(site))
+            return "here", pages_of(self._book(site))
         record = read_record(self._objects, lease_name(site.name))[0]
         is_ours = record.holder and record.run == self._run_id
         return (record.by, int(record.facts.get("pages", 0))) if is_ours else ("", 0)

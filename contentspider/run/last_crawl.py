@@ -1,4 +1,4 @@
-"""The last crawl of a site, from its ledger, and when the site is due again."""
+"""The last crawl of a site, from its book, and when the site is due again."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING
 
 from contentspider.ground.errors import ContentSpiderError
-from contentspider.state.crawls.ledgers import is_hopeless
-from contentspider.state.ledger.ledger import Ledger
+from contentspider.state.crawls.books import is_hopeless, read_book
 from contentspider.state.outcome import FINISHED, LIMITS
 
 if TYPE_CHECKING:
@@ -45,11 +44,11 @@ class LastCrawl:
 
 
 def last_crawl(path: Path) -> LastCrawl:
-    """Return the last crawl in a ledger; none if it is unreadable, which the next crawl reports."""
+    """Return the last crawl in a book; none if it is unreadable, which the next crawl reports."""
     if path.is_file():
         broken = (ContentSpiderError, ValueError, TypeError)
-        with suppress(*broken), closing(Ledger(path, read_only=True)) as ledger:
-            if runs := ledger.runs.all():
-                is_over = runs[-1].reason in (FINISHED, *LIMITS) or is_hopeless(ledger)
+        with suppress(*broken), closing(read_book(path)) as book:
+            if runs := book.runs.all():
+                is_over = runs[-1].reason in (FINISHED, *LIMITS) or is_hopeless(book)
                 return LastCrawl(datetime.fromisoformat(runs[0].started), not is_over)
     return LastCrawl()

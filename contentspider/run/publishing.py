@@ -60,11 +60,11 @@ class Publisher:
         with what failed. Raises `LeaseLostError`, and `RemoteError` if the store does not answer.
         """
         result = self._attempt(result, Outcome.INCOMPLETE, self._send_models)
-        if ending is None or not self._state.ledger.is_file():
+        if ending is None or not self._state.book.is_file():
             return result
         for output in self._options["output"]:
             result = self._attempt(result, Outcome.OUTPUT_FAILED, self._write, output, ending)
-        if ending.is_end and self._state.history.is_file():
+        if ending.is_end and self._state.book.is_file():
             for url in self._options.get("index") or ():
                 result = self._attempt(result, Outcome.INDEX_BEHIND, self._index, url)
         return result
@@ -99,16 +99,16 @@ class Publisher:
         if not is_url(output):
             file = Output.parse(output, page_kind)
             if ending.may_replace(file.path.exists()):
-                export_items(self._state.ledger, [file])
+                export_items(self._state.book, [file])
             return
         url, _, name = output.rpartition("/")
         objects = open_objects(url)
         mark = objects.mark(name)
         if not ending.may_replace(bool(mark)):
             return
-        with tempfile.TemporaryDirectory(dir=self._state.ledger.parent, prefix=".out-") as folder:
+        with tempfile.TemporaryDirectory(dir=self._state.book.parent, prefix=".out-") as folder:
             file = Output.parse(str(Path(folder, name)), page_kind)
-            export_items(self._state.ledger, [file])
+            export_items(self._state.book, [file])
             if file.path.exists():  # a crawl without items writes none
                 self._check()
                 objects.replace(name, file.path, mark)
@@ -118,7 +118,7 @@ class Publisher:
             self._check()
 
         force, take_over = (bool(self._options.get(name)) for name in ("force", "take_over"))
-        report = sync(self._state.history, url, force, take_over, check)
+        report = sync(self._state.book, url, force, take_over, check)
         logger.info("%s: %s", redacted_url(url), report)
         if report.refused:
             raise EngineError(f"{redacted_url(url)} refused {len(report.refused)} documents")

@@ -40,14 +40,12 @@ from contentspider.run.flags import CRAWL_FLAGS, FLAGS
 from contentspider.run.summary import summary
 from contentspider.site.models.record import page_id
 from contentspider.state.address_state import AddressState
+from contentspider.state.crawls.books import crawl_book, name_of, read_book
 from contentspider.state.crawls.export import export_items
 from contentspider.state.crawls.folder import state_folder
-from contentspider.state.crawls.ledgers import crawl_ledger, history_of, name_of
+from contentspider.state.database import LedgerBusyError, is_in_use
 from contentspider.state.files.formats import STDOUT, Output
 from contentspider.state.files.warc import check_warc
-from contentspider.state.history.history import History
-from contentspider.state.ledger.database import LedgerBusyError, is_in_use
-from contentspider.state.ledger.ledger import Ledger
 from contentspider.state.outcome import OUTPUTS_STAT, Ending, Outcome, Remaining, decide
 from contentspider.state.stores.remote import is_url
 
@@ -191,19 +189,19 @@ def crawl(options: argparse.Namespace) -> int:
     check_overrides(addresses, chosen)
     if options.stats:
         ensure_folder(Path(options.stats), "--stats")
-    ledger = crawl_ledger(name, chosen.state_dir)
-    _check_not_running(ledger)
+    book = crawl_book(name, chosen.state_dir)
+    _check_not_running(book)
     if is_default:
-        _check_default(Path(DEFAULT_OUTPUT), addresses, history_of(ledger))
+        _check_default(Path(DEFAULT_OUTPUT), addresses, book)
     crawler = _run(settings, addresses, options)
     assert crawler.stats
     stats = crawler.stats.get_stats()
     unread = _unread_starts(crawler)
-    remaining = _remaining(ledger)
-    if ledger.is_file():
+    remaining = _remaining(book)
+    if book.is_file():
         # The first JSON-lines output was written during the crawl.
         later = [output for output in outputs if str(output.path) != chosen.output_file]
-        crawler.stats.inc_value(OUTPUTS_STAT, _export(ledger, later, Ending.from_stats(stats)))
+        crawler.stats.inc_value(OUTPUTS_STAT, _export(book, later, Ending.from_stats(stats)))
     outcome, reasons = decide(stats, remaining)
     models = chosen.models_dir
     for line in summary(stats, outcome, reasons, remaining, unread, options.output, models):
@@ -366,8 +364,8 @@ def _check_default(path: Path, addresses: list[str], history: Path) -> None:
     )
 
 
-def _is_item_of(line: bytes, addresses: list[str], history: Path) -> bool:
-    """Tell whether an item's line comes from a crawl with these start addresses or this history."""
+def _is_item_of(line: bytes, addresses: list[str], book: Path) -> bool:
+    """Tell whether an item's line comes from a crawl with these start addresses or this book."""
     try:
         url = str(json.loads(line)["url"])
         keys = SiteKeys()
@@ -377,9 +375,9 @@ def _is_item_of(line: bytes, addresses: list[str], history: Path) -> bool:
         return False
     # A site may have moved, so that its pages are not on the site of the start address.
     with suppress(ContentSpiderError):
-        if history.exists():
-            with closing(History(history, read_only=True)) as earlier_pages:
-                return earlier_pages.page(page_id(url)) is not None
+        if book.exists():
+            with closing(read_book(book)) as opened:
+                return opened.known.page(page_id(url)) is not None
     return False
 
 
@@ -415,10 +413,10 @@ def _show_progress(settings: Settings) -> None:
 
 
 def _remaining(path: Path) -> Remaining:
-    """Return the numbers of queued addresses and held items in the ledger on the disk."""
+    """Return the numbers of queued addresses and held items in the book on the disk."""
     if not path.is_file():
         return Remaining()
-    with closing(Ledger(path, read_only=True)) as ledger:
-        states = ledger.frontier.states()
+    with closing(read_book(path)) as book:
+        states = book.frontier.states()
         queued = sum(states.get(state, 0) for state in (AddressState.QUEUED, AddressState.TAKEN))
-        return Remaining(queued, sum(ledger.items.held_counts().values()))
+        return Remaining(queued, sum(book.items.held_counts().values()))

@@ -18,10 +18,9 @@ from contentspider.run.child import CHILD, LOGS, Child, Ended
 from contentspider.run.last_crawl import last_crawl
 from contentspider.run.publishing import Publisher
 from contentspider.run.results import NOT_DUE, NOT_STARTED, RUNNING, SiteResult
+from contentspider.state.crawls.books import crawl_book, read_book
 from contentspider.state.crawls.folder import state_folder
-from contentspider.state.crawls.ledgers import crawl_ledger
-from contentspider.state.ledger.database import is_in_use
-from contentspider.state.ledger.ledger import Ledger
+from contentspider.state.database import is_in_use
 from contentspider.state.outcome import Ending, Outcome
 from contentspider.state.stores.lease import (
     LEASE_SECS,
@@ -68,7 +67,7 @@ def crawl_site(
 
     *state* is the URL of a store, such as ``s3://bucket/state``. With it, any machine may crawl the
     site: this process first acquires the site's lease (*lease_secs* seconds long) or returns the
-    outcome ``running``; it downloads ledger, history and models, uploads changes every
+    outcome ``running``; it downloads book, history and models, uploads changes every
     *upload_secs* seconds and at the end, and then publishes models, outputs and search indexes. An
     unfinished crawl is resumed. *state_dir* is the folder for these files ("": a temporary one with
     *state*, else the default one). With *only_due* the site is crawled only if its interval has
@@ -144,16 +143,16 @@ class SiteJob:
 
     def _run_here(self) -> SiteResult:
         """Crawl the site with the state folder of this machine."""
-        ledger = crawl_ledger(self._site.name, self._state_dir)
-        if is_in_use(ledger):
+        book = crawl_book(self._site.name, self._state_dir)
+        if is_in_use(book):
             return self._running_elsewhere()
-        if not_due := self._not_due(ledger):
+        if not_due := self._not_due(book):
             return not_due
-        is_resumed = last_crawl(ledger).is_unfinished
-        return self._crawl(ledger, self._state_dir, {}, is_resumed).result
+        is_resumed = last_crawl(book).is_unfinished
+        return self._crawl(book, self._state_dir, {}, is_resumed).result
 
-    def _not_due(self, ledger: Path) -> SiteResult | None:
-        due = last_crawl(ledger).due(self._site.interval)
+    def _not_due(self, book: Path) -> SiteResult | None:
+        due = last_crawl(book).due(self._site.interval)
         if not self._only_due or due <= datetime.now(timezone.utc):
             return None
         reason = f"due {due.isoformat(timespec='seconds')}"
@@ -164,7 +163,7 @@ class SiteJob:
         return SiteResult(self._site.name, RUNNING, reasons=("its crawl is running elsewhere",))
 
     def _crawl(
-        self, ledger: Path, state_dir: str, options: dict[str, Any], is_resumed: bool
+        self, book: Path, state_dir: str, options: dict[str, Any], is_resumed: bool
     ) -> Ended:
         """Run the crawl in a child process, with *options* beside those of the site."""
         name = self._site.name
@@ -183,7 +182,7 @@ class SiteJob:
         if ended is None:
             return Ended(SiteResult(name, NOT_STARTED))
         is_busy = ended.ending is None and ended.result.outcome == Outcome.ERROR.name.lower()
-        if is_busy and is_in_use(ledger):
+        if is_busy and is_in_use(book):
             return Ended(self._running_elsewhere())  # another process began this crawl first
         return ended
 
@@ -194,8 +193,8 @@ class SiteJob:
             folder = self._state_dir or stack.enter_context(
                 tempfile.TemporaryDirectory(prefix="contentspider-", ignore_cleanup_errors=True)
             )
-            ledger = crawl_ledger(name, folder)
-            if is_in_use(ledger):
+            book = crawl_book(name, folder)
+            if is_in_use(book):
                 return self._running_elsewhere()
             self._state = SiteState.of_folder(objects, name, folder, self._lease_secs, self.of_run)
             hosts = sorted(hosts_of(self._site))
@@ -224,8 +223,8 @@ class SiteJob:
             facts = self._state.lease.record.facts
         if self.of_run and facts.get("run") == self.of_run:
             return SiteResult.load(facts["result"])
-        ledger = self._state.ledger
-        if not_due := self._not_due(ledger):
+        book = self._state.book
+        if not_due := self._not_due(book):
             return not_due
         ended = self._crawl_as_holder(folder)
         if ended.result.outcome in (NOT_STARTED, RUNNING):
@@ -237,12 +236,12 @@ class SiteJob:
         goes on when it does.
         """
         options: dict[str, Any] = {"models": str(self._state.models), "output": None, "index": []}
-        ledger = self._state.ledger
+        book = self._state.book
         items, started = None, None
         while True:
             self._is_late = False
-            is_resumed = last_crawl(ledger).is_unfinished
-            ended = self._crawl(ledger, folder, options, is_resumed)
+            is_resumed = last_crawl(book).is_unfinished
+            ended = self._crawl(book, folder, options, is_resumed)
             if self._lost:
                 raise self._lost
             result = ended.result
@@ -269,7 +268,7 @@ class SiteJob:
 
     def _push(self, **facts: Any) -> None:
         """Upload the state, and the log of the crawl."""
-        last = last_crawl(self._state.ledger)
+        last = last_crawl(self._state.book)
         began = last.began and last.began.isoformat()
         self._state.push(last={"began": began, "is_unfinished": last.is_unfinished}, **facts)
         objects, child = open_objects(self._url), self._child
@@ -311,7 +310,7 @@ class SiteJob:
         self._state.lease.write()
 
     def _progress(self) -> dict[str, Any]:
-        return {"pages": pages_of(self._state.ledger)}
+        return {"pages": pages_of(self._state.book)}
 
     def _renewed(self, ends: float) -> None:
         """Tell the child that its parent has the lease until *ends*."""
@@ -339,10 +338,10 @@ def hosts_of(site: PlannedSite) -> set[str]:
     return set(map(SiteKeys("host").key, site.options["url"]))
 
 
-def pages_of(ledger: Path) -> int:
-    """Return how many pages the crawl with a *ledger* has read, 0 if it cannot be read now."""
-    with suppress(ContentSpiderError), closing(Ledger(ledger, read_only=True)) as opened:
-        return max(opened.items.last_number(), opened.visits.last_number())
+def pages_of(book: Path) -> int:
+    """Return how many pages the crawl with a *book* has read, 0 if it cannot be read now."""
+    with suppress(ContentSpiderError), closing(read_book(book)) as opened:
+        return max(opened.items.last_number(), opened.pages.visits(opened.runs.crawl))
     return 0
 
 

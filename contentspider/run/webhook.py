@@ -28,12 +28,14 @@ from contentspider.ground.atomic import write_json
 from contentspider.ground.errors import ContentSpiderError, UsageError
 from contentspider.ground.fetch import NoRedirects
 from contentspider.ground.useragent import user_agent
-from contentspider.state.history.feed import change_id
-from contentspider.state.history.history import History
+from contentspider.state.crawls.books import read_book
+from contentspider.state.crawls.feed import change_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
+
+    from contentspider.state.book.changes import Changes
 
 logger = logging.getLogger(__name__)
 
@@ -114,25 +116,25 @@ class Webhook:
 
 
 def deliver(
-    history: Path, webhook: Webhook, since: tuple[int, str] | None, kinds: Sequence[str]
+    path: Path, webhook: Webhook, since: tuple[int, str] | None, kinds: Sequence[str]
 ) -> int:
-    """Post the changes of a history to a webhook, and return how many.
+    """Post the changes in a book to a webhook, and return how many.
 
     Delivery begins after the last change that the webhook has, or at *since* (a number and a time,
-    as for `History.changes`). Raises `WebhookError` when a change cannot be delivered.
+    as for `Changes.records`). Raises `WebhookError` when a change cannot be delivered.
     """
     try:
         with (
-            FileLock(history.with_suffix(".webhooks.lock"), blocking=False),
-            closing(History(history, read_only=True)) as changes,
+            FileLock(path.with_suffix(".webhooks.lock"), blocking=False),
+            closing(read_book(path)) as book,
         ):
-            positions = Positions(history)
-            start = since or (positions.last(webhook, changes), "")
-            with closing(changes.changes(*start, kinds=kinds)) as records:
-                return _deliver(history.stem, records, webhook, positions)
+            positions = Positions(path)
+            start = since or (positions.last(webhook, book.changes), "")
+            with closing(book.changes.records(*start, kinds=kinds)) as records:
+                return _deliver(path.stem, records, webhook, positions)
     except Timeout:
         raise ContentSpiderError(
-            f"another process delivers the changes of {history.stem}: try again when it has ended"
+            f"another process delivers the changes of {path.stem}: try again when it has ended"
         ) from None
 
 
@@ -155,10 +157,10 @@ def _deliver(
 
 
 class Positions:
-    """The last change of a *history* that each webhook has, in a file beside the history."""
+    """The last change in a *book* that each webhook has, in a file beside the book."""
 
-    def __init__(self, history: Path) -> None:
-        self._path = history.with_suffix(".webhooks.json")
+    def __init__(self, book: Path) -> None:
+        self._path = book.with_suffix(".webhooks.json")
         self._positions: dict[str, Any] = {}
         if self._path.exists():
             try:
@@ -166,9 +168,9 @@ class Positions:
             except (ValueError, TypeError) as error:
                 raise self._damage_error() from error
 
-    def last(self, webhook: Webhook, changes: History) -> int:
+    def last(self, webhook: Webhook, changes: Changes) -> int:
         """Return the number of the last change that a webhook has, 0 for none. Raises
-        `ContentSpiderError` if the history does not have that change.
+        `ContentSpiderError` if the book does not have that change.
         """
         position = self._positions.get(_key(webhook))
         if position is None:
@@ -177,7 +179,7 @@ class Positions:
             seq, at = int(position["seq"]), str(position["at"])
         except (KeyError, TypeError, ValueError) as error:
             raise self._damage_error() from error
-        record = next(changes.changes(seq - 1), None)
+        record = next(changes.records(seq - 1), None)
         if record is None or (record["seq"], record["at"]) != (seq, at):
             raise ContentSpiderError(
                 f"{webhook.name} has the changes up to {seq} ({at}), but the history has no such"

@@ -29,8 +29,8 @@ from contentspider.index.reader import IndexReader
 from contentspider.index.result_rows import result_rows
 from contentspider.index.schema import FACETS
 from contentspider.index.synonyms import NO_SYNONYMS
-from contentspider.state.crawls.ledgers import hidden_in
-from contentspider.state.history.entries import Entries
+from contentspider.state.crawls.books import hidden_in
+from contentspider.state.crawls.entries import Entries
 from contentspider.web.copies import original_ids
 from contentspider.web.guards import guards, is_for_programs
 from contentspider.web.metrics import CONTENT_TYPE, Metrics
@@ -90,7 +90,7 @@ class Access:
 
 def make_app(
     url: str,
-    histories: Sequence[Path],
+    books: Sequence[Path],
     models: ModelStore,
     access: Access,
     synonyms: Synonyms = NO_SYNONYMS,
@@ -98,13 +98,13 @@ def make_app(
     """Return the web application: search, sites, metrics, and trying pages.
 
     Searches read the index at *url*; with "" the application lacks search pages. Searched words
-    with *synonyms* also find these. *histories* and *models* describe the last crawls, for the page
+    with *synonyms* also find these. *books* and *models* describe the last crawls, for the page
     of sites and for the metrics.
     """
     index = IndexReader(url)
-    pages = Pages(index, histories, synonyms, has_index=bool(url))
+    pages = Pages(index, books, synonyms, has_index=bool(url))
     trials = TrialPages(pages.html, access.is_private_allowed, describe_api(bool(url)))
-    monitoring = Monitoring(Metrics(histories, models, index.call if url else None))
+    monitoring = Monitoring(Metrics(books, models, index.call if url else None))
     searches = [
         Route("/", pages.search),
         Route("/page/{id}", pages.page),
@@ -163,18 +163,18 @@ class Monitoring:
 class Pages:
     """The handlers of the search pages, as HTML and as JSON.
 
-    Searches read *index*, with *synonyms*. *histories* describe the last crawls.
+    Searches read *index*, with *synonyms*. *books* describe the last crawls.
     """
 
     def __init__(
         self,
         index: IndexReader,
-        histories: Sequence[Path],
+        books: Sequence[Path],
         synonyms: Synonyms,
         has_index: bool,
     ) -> None:
         self._index = index
-        self._histories = histories
+        self._books = books
         self._synonyms = synonyms
         environment = Environment(
             loader=PackageLoader("contentspider.web", "templates"),
@@ -256,14 +256,14 @@ class Pages:
 
     def _document(self, document_id: str, engine: Engine) -> Mapping[str, Any] | None:
         """Return the document with an id, or the document of the page that it copies."""
-        originals = original_ids(self._histories, document_id)
+        originals = original_ids(self._books, document_id)
         documents = map(engine.get, chain([document_id], originals))
         return next((record for record in documents if record is not None), None)
 
     async def sites(self, request: Request) -> Response:
         """Return the sites in the index with their numbers of pages, and the last crawls."""
         results = await self._call_index(lambda engine: engine.search(Query("", limit=1)))
-        crawls = await run_in_threadpool(lambda: [last_crawl(path) for path in self._histories])
+        crawls = await run_in_threadpool(lambda: [last_crawl(path) for path in self._books])
         values: dict[str, Any] = {
             "sites": results.facets["site"],
             "crawls": [crawl for crawl in crawls if crawl is not None],
@@ -348,10 +348,10 @@ def parse_number(text: str, default: int) -> int:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 9 else default
 
 
-def last_crawl(history: Path) -> dict[str, Any] | None:
-    """Return the results of a history's last crawl, or None if the history cannot be read."""
-    with suppress(ContentSpiderError), closing(Entries(history)) as entries:
+def last_crawl(book: Path) -> dict[str, Any] | None:
+    """Return the results of the last crawl in a book, or None if the book cannot be read."""
+    with suppress(ContentSpiderError), closing(Entries(book)) as entries:
         if results := entries.last_crawl():
-            pages, hidden = entries.live_count(), hidden_in(history)
-            return {"name": history.stem, "pages": pages, **results, "hidden": hidden}
+            pages, hidden = entries.live_count(), hidden_in(book)
+            return {"name": book.stem, "pages": pages, **results, "hidden": hidden}
     return None

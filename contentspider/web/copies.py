@@ -1,4 +1,4 @@
-"""Finds the page that a copy belongs to, by the histories of crawls."""
+"""Finds the page that a copy belongs to, by the books of crawls."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from contentspider.ground.errors import ContentSpiderError
-from contentspider.state.history.history import History
+from contentspider.state.crawls.books import read_book
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-def original_ids(histories: Iterable[Path], copy_id: str) -> Iterator[str]:
+def original_ids(books: Iterable[Path], copy_id: str) -> Iterator[str]:
     """Yield the ids of the pages that crawls recorded as the originals of a copy.
 
-    A history that cannot be read is left out, with a warning.
+    A book that cannot be read is left out, with a warning.
     """
-    for path in histories:
+    for path in books:
         try:
-            with closing(History(path, read_only=True)) as history:
-                original = history.original_of(copy_id)
+            with closing(read_book(path)) as book:
+                original = book.known.original_of(copy_id)
         except ContentSpiderError as error:
             logger.warning("copies of pages in %s are not found: %s", path, error)
             continue

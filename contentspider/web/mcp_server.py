@@ -41,9 +41,10 @@ from contentspider.page.tree.resolver import Resolver
 from contentspider.page.write.markdown import write_markdown
 from contentspider.page.write.structure import parts
 from contentspider.site.models.record import CONTENT_FIELDS, page_id
-from contentspider.state.crawls.export import histories
-from contentspider.state.history.feed import REPORTED_KINDS
-from contentspider.state.history.history import History, parse_since
+from contentspider.state.book.changes import parse_since
+from contentspider.state.crawls.books import read_book
+from contentspider.state.crawls.export import books
+from contentspider.state.crawls.feed import REPORTED_KINDS
 from contentspider.web.copies import original_ids
 from contentspider.web.guards import BodyLimit, guards, refuse_cross_site
 
@@ -108,7 +109,7 @@ MORE_RESULTS = "There are more results than can be listed: search for more or ot
 
 
 class Tools:
-    """The tools of the server. They read the indexes at *urls*, and the histories of crawls in the
+    """The tools of the server. They read the indexes at *urls*, and the books of crawls in the
     state folder *state_dir*. Searched words with *synonyms* also find these.
     """
 
@@ -258,10 +259,10 @@ class Tools:
         """List new, changed, moved and gone pages, the oldest change first. Without `since` the
         list has the changes of the last crawl.
         """
-        path = self._history(crawl)
-        with closing(History(path, read_only=True)) as history:
-            start = parse_since(since) if since else (history.last_crawl_start(), "")
-            records = list(islice(history.changes(*start, kinds=REPORTED_KINDS), limit + 1))
+        path = self._book(crawl)
+        with closing(read_book(path)) as book:
+            start = parse_since(since) if since else (book.changes.last_crawl_start(), "")
+            records = list(islice(book.changes.records(*start, kinds=REPORTED_KINDS), limit + 1))
         is_cut, records = len(records) > limit, records[:limit]
         return {
             "crawl": path.stem,
@@ -289,7 +290,7 @@ class Tools:
         address leads to the page that it copies.
         """
         identity = page_id(address.partition("#")[0].strip())
-        originals = original_ids(histories(self._state_dir), identity)
+        originals = original_ids(books(self._state_dir), identity)
         for document_id in chain([identity], originals):
             for name, reader in self._chosen(index).items():
                 record = reader.call(methodcaller("get", document_id))
@@ -299,12 +300,12 @@ class Tools:
             f"no index has a page at {address}: `search` and `pages` return the addresses of pages"
         )
 
-    def _history(self, crawl: str) -> Path:
-        """Return the path of a crawl's history, or of the only one for ""."""
-        paths = {path.stem: path for path in histories(self._state_dir)}
+    def _book(self, crawl: str) -> Path:
+        """Return the path of a crawl's book, or of the only one for ""."""
+        paths = {path.stem: path for path in books(self._state_dir)}
         if not paths:
             raise ToolError(
-                "there is no history of a crawl here, so changes are unknown: start 'contentspider"
+                "there is no book of a crawl here, so changes are unknown: start 'contentspider"
                 " mcp' in the folder of the crawls, or with their --state-dir"
             )
         if crawl not in paths and (crawl or len(paths) > 1):

@@ -18,8 +18,8 @@ from contentspider.index.engine import Query
 from contentspider.index.sync import Mark
 from contentspider.site.models.folder import read_manifest
 from contentspider.site.own.quality import Quality
-from contentspider.state.history.entries import Entries
-from contentspider.state.ledger.ledger import Ledger
+from contentspider.state.crawls.books import read_book
+from contentspider.state.crawls.entries import Entries
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -57,13 +57,13 @@ Sample = tuple[str, list[str], float]
 
 @dataclass(frozen=True, eq=False)
 class Metrics:
-    """Collects metrics of crawls from their *histories* and ledgers, of the *models* in a store,
+    """Collects metrics of crawls from their *books*, of the *models* in a store,
     and of an index. Files that cannot be read are left out, and counted.
 
     *call_index* calls a function with the opened index; None without an index.
     """
 
-    histories: Sequence[Path]
+    books: Sequence[Path]
     models: ModelStore
     call_index: Callable[[Callable[[Engine], Any]], Any] | None
 
@@ -84,7 +84,7 @@ class Metrics:
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
         """Yield the metrics; Prometheus' client calls this."""
-        unreadable = Counter({"history": 0, "ledger": 0, "model": 0})
+        unreadable = Counter({"book": 0, "model": 0})
         yield from _families(CRAWL_METRICS, self._crawl_samples(unreadable))
         yield from _families(MODEL_METRICS, self._model_samples(unreadable))
         if self.call_index is not None:
@@ -94,9 +94,9 @@ class Metrics:
         yield from _families({UNREADABLE: (description, ["kind"])}, samples)
 
     def _crawl_samples(self, unreadable: Counter[str]) -> Iterator[Sample]:
-        for path in self.histories:
+        for path in self.books:
             crawl = path.stem
-            with _counting(unreadable, "history"), closing(Entries(path)) as entries:
+            with _counting(unreadable, "book"), closing(Entries(path)) as entries:
                 if results := entries.last_crawl():
                     ended = datetime.fromisoformat(results["ended"]).timestamp()
                     yield "contentspider_crawl_ended_timestamp_seconds", [crawl], ended
@@ -105,14 +105,9 @@ class Metrics:
                     yield "contentspider_crawl_pages", [crawl], entries.live_count()
                     for change, count in results["changes"].items():
                         yield "contentspider_crawl_changes", [crawl, change], count
-            ledger_path = path.parent.parent / path.name
-            if ledger_path.is_file():
-                with (
-                    _counting(unreadable, "ledger"),
-                    closing(Ledger(ledger_path, read_only=True)) as ledger,
-                ):
-                    for state, count in ledger.frontier.states().items():
-                        yield "contentspider_crawl_addresses", [crawl, state], count
+            with _counting(unreadable, "book"), closing(read_book(path)) as book:
+                for state, count in book.frontier.states().items():
+                    yield "contentspider_crawl_addresses", [crawl, state], count
 
     def _model_samples(self, unreadable: Counter[str]) -> Iterator[Sample]:
         sites: list[str] = []
@@ -139,7 +134,7 @@ class Metrics:
         yield "contentspider_index_up", [], 1
         for site, count in results.facets["site"].items():
             yield "contentspider_index_documents", [site], count
-        for path in self.histories:
+        for path in self.books:
             with suppress(ContentSpiderError), closing(Entries(path)) as entries:
                 mark = Mark.load(call_index(partial(_mark, crawl=path.stem)))
                 behind = entries.count(after=mark.stand.seq if mark else 0)

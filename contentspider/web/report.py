@@ -67,7 +67,7 @@ def write_report(folder: Path, models: Path, output: Path) -> list[Extraction]:
 
 
 def write_crawl_report(crawl: Path, models: Path, site: str, output: Path) -> list[Extraction]:
-    """Write the report of a site of a crawl, from the pages in the crawl's ledger.
+    """Write the report of a site of a crawl, from the pages in the crawl's book.
 
     *site* may be "" if the crawl has only one site. The report uses the site's model in *models*,
     or learns a model. Returns the extractions of the pages.

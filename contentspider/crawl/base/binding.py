@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import ref
 
 from contentspider.crawl.base.meta import BINDINGS_META_KEY, PAGE_META_KEY, ROW_META_KEY
-from contentspider.state.ledger.items import ItemBinding
+from contentspider.state.book.items import ItemBinding
 
 if TYPE_CHECKING:
     from scrapy.http import Response

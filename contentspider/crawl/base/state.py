@@ -1,4 +1,4 @@
-"""The state that all parts of a running crawl share: options, ledger, and whether it is broken."""
+"""The state that all parts of a running crawl share: options, book, and whether it is broken."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from contentspider.crawl.base.engine import Component
 from contentspider.crawl.base.machine import MachineError
 from contentspider.crawl.base.options import CrawlOptions
 from contentspider.site.models.failures import Failures
-from contentspider.state.ledger.database import LedgerFullError, MemoryShortError
+from contentspider.state.database import LedgerFullError, MemoryShortError
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
-    from contentspider.state.ledger.ledger import Ledger
+    from contentspider.state.book.book import Book
+
 
 logger = logging.getLogger(__name__)
 
@@ -28,11 +29,11 @@ BLAMED_FACT = "blamed"
 
 
 class CrawlState(Component):
-    """The options and the ledger of a crawl. The ledger of a durable crawl is a file, and a later
+    """The options and the book of a crawl. The book of a durable crawl is a file, and a later
     run can resume the crawl from it.
     """
 
-    ledger: Ledger
+    book: Book
     # `scrapy shell`, `scrapy fetch` and `scrapy parse` have a ledger in memory.
     is_inspection = False
     # The ledger cannot be written any more.
@@ -57,14 +58,14 @@ class CrawlState(Component):
 
     def commit(self) -> None:
         """Commit the ledger, together with what has to agree with it."""
-        self.ledger.commit()
+        self.book.commit()
 
     def fail(self, error: Exception) -> None:
         """Stop the crawl because its ledger cannot be written. The last commit stays intact."""
         if self.is_broken:
             return
         self.is_broken = True
-        self.ledger.rollback()
+        self.book.rollback()
         self.stats.set_value("contentspider/ledger/failed", str(error))
         if not self.is_durable:
             logger.error("%s; new items pass without waiting for their site's model", error)
@@ -88,12 +89,12 @@ class CrawlState(Component):
         is_of_page = isinstance(error, (MachineError, MemoryShortError)) and row is not None
         if is_of_page and not self.is_broken:
             with self.guarded:
-                blamed = self.ledger.runs.fact(BLAMED_FACT) or []
+                blamed = self.book.runs.fact(BLAMED_FACT) or []
                 if row in blamed:
                     return False
-                self.ledger.runs.set_fact(BLAMED_FACT, [*blamed, row])
+                self.book.runs.set_fact(BLAMED_FACT, [*blamed, row])
                 self.commit()
-                self.ledger.end_run(error.ending)  # so that the next run suspects no other page
+                self.book.end_run(error.ending)  # so that the next run suspects no other page
         self.fail(error)
         return True
 

@@ -28,7 +28,7 @@ from contentspider.ground.errors import NotEnoughTextError
 from contentspider.ground.sites import SiteKeys
 from contentspider.site.hidden import SiteAnswers
 from contentspider.site.models.record import page_id
-from contentspider.state.crawls.ledgers import HIDDEN_FACT
+from contentspider.state.crawls.books import HIDDEN_FACT
 from contentspider.state.outcome import HIDDEN_STAT
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from contentspider.page.input.page import Page
     from contentspider.site.hidden import Answer
     from contentspider.site.models.model import SiteModel
-    from contentspider.state.ledger.items import ItemBinding
+    from contentspider.state.book.items import ItemBinding
 
 logger = logging.getLogger(__name__)
 
@@ -107,7 +107,7 @@ class ItemHolder(Component):
     def answers(self, key: str) -> SiteAnswers:
         """Return the answers of a site's addresses in this crawl, to see what the site hides."""
         if key not in self._answers:
-            stored = self.keeper.ledger.runs.fact(f"{ANSWERS_FACT}{key}")
+            stored = self.keeper.book.runs.fact(f"{ANSWERS_FACT}{key}")
             self._answers[key] = SiteAnswers.load(stored) if stored else SiteAnswers()
         return self._answers[key]
 
@@ -125,7 +125,7 @@ class ItemHolder(Component):
     def _store_answers(self, key: str) -> None:
         """Store the answers of a site for a run that resumes this one."""
         with self.keeper.guarded:
-            self.keeper.ledger.runs.set_fact(f"{ANSWERS_FACT}{key}", self._answers[key].dump())
+            self.keeper.book.runs.set_fact(f"{ANSWERS_FACT}{key}", self._answers[key].dump())
 
     def hiding(self, page: Page, key: str) -> str:
         """Return `SHELL` or `WALL` if a page of a site stands for others that the site hides."""
@@ -149,7 +149,7 @@ class ItemHolder(Component):
         if may_wait and (_must_wait(state, page) or self._may_stand_for_others(hand, state.key)):
             return self._hold(state, item, hand)
         with keeper.guarded:
-            return hand.key is not None and keeper.ledger.items.has_item(hand.key)
+            return hand.key is not None and keeper.book.items.has_item(hand.key)
         return keeper.is_stopping
 
     def _may_stand_for_others(self, hand: ItemBinding, key: str) -> bool:
@@ -164,7 +164,7 @@ class ItemHolder(Component):
         """Hold an item in the ledger; False if the ledger is broken, so that the item passes."""
         keeper = self.keeper
         with keeper.guarded:
-            if not keeper.ledger.items.hold(state.key, item, hand):
+            if not keeper.book.items.hold(state.key, item, hand):
                 return True
         if keeper.is_stopping:
             return True
@@ -313,7 +313,7 @@ class ItemHolder(Component):
         self.keeper.recorder.listen()
         try:
             with self.keeper.guarded:
-                for item, hand in self.keeper.ledger.items.release(state.key):
+                for item, hand in self.keeper.book.items.release(state.key):
                     if self._may_wait_for_next_run:
                         break
                     if not is_sent(hand.page):
@@ -336,7 +336,7 @@ class ItemHolder(Component):
         self.keeper.sharing.models = self.models.store
         if self.keeper.is_durable:  # otherwise the items would be lost
             self.keeper.interruption.listeners.append(self.models.stop.set)
-        items = self.keeper.ledger.items
+        items = self.keeper.book.items
         for key, count in items.held_counts().items():
             state = self.state_of(key)
             state.held = state.pages = count
@@ -402,7 +402,7 @@ class ItemHolder(Component):
                 *(key, group.count, answers.count, kind, ", ".join(group.named[:3])),
             )
         with self.keeper.guarded:
-            self.keeper.ledger.runs.set_fact(HIDDEN_FACT, hidden)
+            self.keeper.book.runs.set_fact(HIDDEN_FACT, hidden)
 
     def _complete_states(self) -> None:
         """Give the models of a resumed crawl's sites to the history. This run may have read no page

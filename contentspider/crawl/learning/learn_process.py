@@ -1,4 +1,4 @@
-"""Learns a site in a child process, which reads the ledger and writes the model to its stdout."""
+"""Learns a site in a child process, which reads the book and writes the model to its stdout."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from itertools import chain
 from pathlib import Path
@@ -26,9 +26,7 @@ from contentspider.ground.errors import ContentSpiderError, NotEnoughTextError
 from contentspider.site.learn.options import LearningOptions
 from contentspider.site.models.model import SiteModel
 from contentspider.site.vote.labels import PAPER
-from contentspider.state.crawls.ledgers import history_of
-from contentspider.state.history.history import History
-from contentspider.state.ledger.ledger import Ledger
+from contentspider.state.book.book import Book
 from contentspider.state.outcome import Outcome
 
 if TYPE_CHECKING:
@@ -103,14 +101,14 @@ class LearningStop:
 
 
 def learn_in_process(
-    ledger: Path,
+    book: Path,
     site: str,
     options: LearningOptions,
     seconds: float,
     previous: Path | None = None,
     stop: LearningStop | None = None,
 ) -> Learned:
-    """Return the model of a *site* that another process learned from the pages in a *ledger*: a
+    """Return the model of a *site* that another process learned from the pages in a *book*: a
     server that `SERVER_VARIABLE` names, or else a child process.
 
     The model is compared with the *previous* one, if a path of its folder is passed. Raises
@@ -120,7 +118,7 @@ def learn_in_process(
     stop = stop or LearningStop()
     if memory_limit() < LEARNER:
         raise MemoryError("too little memory to learn the site")
-    task = {"ledger": str(ledger), "site": site, "options": asdict(options)}
+    task = {"book": str(book), "site": site, "options": asdict(options)}
     task["previous"] = str(previous or "")
     answer = _ask_server(task, seconds, stop)
     if answer is None:
@@ -207,31 +205,16 @@ def _check_exit(code: int, message: str) -> None:
         raise LearningError(last_line or f"the learning process ended with {code}")
 
 
-def _pages(ledger: Ledger, site: str, labels: str) -> Iterator[Page]:
+def _pages(book: Book, site: str, labels: str) -> Iterator[Page]:
     """Yield the held pages of a site and its sample, each page once. Algorithm 1 sums all pages, so
     for `PAPER` labels all other pages that the crawl has read come, too.
     """
     urls: set[str] = set()
-    visited = _visited(ledger, site) if labels == PAPER else ()
-    for page in chain(ledger.items.held_pages(site), ledger.pages.sample(site), visited):
+    visited = book.sample.visited(site) if labels == PAPER else ()
+    for page in chain(book.items.held_pages(site), book.sample.sample(site), visited):
         if page.url not in urls:
             urls.add(page.url)
             yield page
-
-
-def _visited(ledger: Ledger, site: str) -> Iterator[Page]:
-    """Yield the pages of a site that the crawl has visited. The ledger has the new and the changed
-    pages, and the history has the unchanged pages.
-    """
-    yield from ledger.pages.visited(site)
-    file = history_of(ledger.path) if ledger.path else None
-    if file is None or not file.exists():
-        return
-    with closing(History(file, read_only=True)) as history:
-        for page_id in ledger.visits.unchanged(site):
-            page = history.stored(page_id)
-            if page is not None:
-                yield page
 
 
 def _compare(learned: LearnedSite, previous: Path) -> list[Any]:
@@ -277,11 +260,11 @@ def learn(task: dict[str, Any]) -> tuple[int, str, bytes]:
         if spare_memory() < LEAST:
             raise MemoryError
         options = LearningOptions(**task["options"])
-        ledger = Ledger(Path(task["ledger"]), read_only=True)
-        own_texts = ledger.own_texts.of_site(task["site"])
-        pages = _pages(ledger, task["site"], options.labels)
+        book = Book(Path(task["book"]), read_only=True)
+        own_texts = book.own_texts.of_site(task["site"])
+        pages = _pages(book, task["site"], options.labels)
         learned = SiteLearner(task["site"], options).learn(pages, own_texts)
-        ledger.close()
+        book.close()
         scores = _compare(learned, Path(task["previous"])) if task["previous"] else []
         head = json.dumps([learned.model.manifest(), *scores]).encode()
         return 0, "", head + b"\n" + learned.model.dump_weights()

@@ -218,7 +218,7 @@ class CrawlModels:
     async def _learn(self, crawl: CrawlState, state: SiteState, compare: bool) -> Learned:
         started = time.monotonic()
         previous = self.store.place(state.key) if compare else None
-        path = crawl.ledger.path
+        path = crawl.book.path
         assert path  # a ledger in memory holds no items
         task = (path, state.key, self._options.learning, LEARN_SECS, previous, self.stop)
         async with self._learner_slots:
@@ -295,7 +295,7 @@ class CrawlModels:
         state.is_stored = True
         self._stats.inc_value("contentspider/models/saved")
         with crawl.guarded:
-            crawl.ledger.runs.set_fact("learned", sorted({state.key, *learned_sites(crawl)}))
+            crawl.book.runs.set_fact("learned", sorted({state.key, *learned_sites(crawl)}))
 
     def note_outdated(self, crawl: CrawlState, state: SiteState, error: Exception) -> None:
         """Note that a site could not be learned again, so that its model is outdated: the crawl is
@@ -319,7 +319,7 @@ class CrawlModels:
     def _set_unlearned(self, crawl: CrawlState, sites: set[str]) -> None:
         with crawl.guarded:
             if not crawl.is_broken and sites != set(unlearned_sites(crawl)):
-                crawl.ledger.runs.set_fact(UNLEARNED_FACT, sorted(sites))
+                crawl.book.runs.set_fact(UNLEARNED_FACT, sorted(sites))
 
     def note_quality(self, key: str, model: SiteModel) -> None:
         """Write the quality of a model into the stats, and warn if the quality is low. A model
@@ -355,12 +355,12 @@ class CrawlModels:
 
 def learned_sites(crawl: CrawlState) -> list[str]:
     """Return the sites whose models were learned in this crawl, in all of its runs."""
-    return crawl.ledger.runs.fact("learned") or []
+    return crawl.book.runs.fact("learned") or []
 
 
 def unlearned_sites(crawl: CrawlState) -> list[str]:
     """Return the sites that this crawl could not learn again, or whose new model is not saved."""
-    return crawl.ledger.runs.fact(UNLEARNED_FACT) or []
+    return crawl.book.runs.fact(UNLEARNED_FACT) or []
 
 
 def check_overrides(addresses: Iterable[str], options: CrawlOptions) -> None:

@@ -35,7 +35,7 @@ from contentspider.site.models.record import (
     page_id,
 )
 from contentspider.site.models.summary import MIN_CHARS, main_slot
-from contentspider.state.ledger.items import ItemBinding
+from contentspider.state.book.items import ItemBinding
 from contentspider.state.outcome import DROPPED, EMPTY_SLOTS, EMPTY_STAT, SKIPPED_STAT
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ class ContentPipeline(Component):
         if not keeper.is_broken:
             with keeper.guarded:
                 known_id = self.field_map.identity(item).get("id")
-                keeper.ledger.visits.forget(str(known_id or page_id(hand.page.url)))
+                keeper.book.visits.forget(str(known_id or page_id(hand.page.url)))
         cause = machine_error(error, hand.page.url)
         if cause is None or not keeper.stop_for(cause, hand.address_row):
             keeper.set_aside(hand.address_row, hand.page.url, cause or error)
@@ -165,7 +165,7 @@ class ContentPipeline(Component):
         by_model = self._complete(values, item, hand, state)
         self.field_map.fill(item, values)
         self._count(page, state.model, extraction, str(values["page_type"]))
-        self._offer_to_sample(page, state)
+        self._offer_to_sample(hand, state)
         return str(values["id"]), BY_MODEL if by_model else str(values["change"])
 
     def _note_field(self, hand: ItemBinding, name: str, page: Page, error: Exception) -> None:
@@ -174,7 +174,7 @@ class ContentPipeline(Component):
         keeper.failures.note_field(name, page, error)
         if hand.address_row is not None and not keeper.is_broken:
             with keeper.guarded:
-                keeper.ledger.visits.forget_validators(hand.address_row)
+                keeper.book.answers.forget_validators(hand.address_row)
 
     def _skip(self, reason: str, message: str) -> NoReturn:
         """Count a page that is skipped, and drop its item."""
@@ -191,7 +191,7 @@ class ContentPipeline(Component):
         if not hand.is_unsent or extraction is None or not self._is_reusable(item):
             return None
         assert keeper.revisits
-        if keeper.ledger.own_texts.has(state.key, page.url):
+        if keeper.book.own_texts.has(state.key, page.url):
             return None
         fields_before = keeper.revisits.item(page.url)
         if fields_before.keys() != ITEM_FIELDS or any(map(fields_before.get, EXTRAS)):
@@ -223,13 +223,11 @@ class ContentPipeline(Component):
             return False
         with keeper.guarded:
             values["also_at"] = self._copies_of(str(values["id"]), hand.page_row)
-            own_text = keeper.ledger.own_texts.of_page(state.key, hand.page.url)
+            own_text = keeper.book.own_texts.of_page(state.key, hand.page.url)
             if own_text and "published_at" in values:
                 add_own_text(values, own_text)
             if keeper.revisits is not None:
-                return keeper.revisits.compare(
-                    values, hand.page, hand.page_row, state, hand.is_unsent
-                )
+                return keeper.revisits.compare(values, hand, state)
         return False
 
     def _claim_content(self, hand: ItemBinding, extraction: Extraction) -> bool:
@@ -246,7 +244,7 @@ class ContentPipeline(Component):
     def _copies_of(self, page_id: str, row: int | None) -> list[str]:
         """Return the addresses of the copies of a page in this crawl and in earlier crawls."""
         keeper = self.holder.keeper
-        copies = keeper.ledger.frontier.copies_of(row) if row is not None else []
+        copies = keeper.book.frontier.copies_of(row) if row is not None else []
         if keeper.revisits is None:
             return sorted(copies)
         return keeper.revisits.known_copies.addresses(page_id, copies)
@@ -304,17 +302,17 @@ class ContentPipeline(Component):
             self.stats.inc_value(f"{EMPTY_SLOTS}{slot}")
         self.stats.inc_value(EMPTY_STAT + reason)
 
-    def _offer_to_sample(self, page: Page, state: SiteState) -> None:
+    def _offer_to_sample(self, hand: ItemBinding, state: SiteState) -> None:
         """Offer a page to the sample of its site, which reports and later models need."""
-        keeper = self.holder.keeper
+        keeper, page = self.holder.keeper, hand.page
         if not (keeper.is_durable or state.is_early) or keeper.is_inspection or keeper.is_broken:
             return
         if page.is_document or not page.content.blocks:
             return
         with keeper.guarded:
-            is_first = keeper.ledger.own_texts.has(state.key, page.url)
+            is_first = keeper.book.own_texts.has(state.key, page.url)
             is_first |= bool(self.holder.models.fields_file.example_url(page.url))
-            keeper.ledger.pages.offer(state.key, page, is_first)
+            keeper.book.sample.offer(state.key, page, is_first, hand.content)
 
     def _warn_once(self, key: str, message: str) -> None:
         """Log a warning, unless one with the same *key* was logged before."""

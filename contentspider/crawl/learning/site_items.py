@@ -9,7 +9,7 @@ from contentspider.crawl.base.engine import pass_item
 from contentspider.crawl.base.items import ContentItem
 from contentspider.site.models.record import SITE_TYPE, page_id
 from contentspider.site.models.site_page import MIN_PAGES, site_page
-from contentspider.state.ledger.items import ItemBinding
+from contentspider.state.book.items import ItemBinding
 
 if TYPE_CHECKING:
     from contentspider.crawl.base.options import CrawlOptions
@@ -27,8 +27,8 @@ async def pass_site_items(keeper: LedgerKeeper, options: CrawlOptions) -> None:
         return
     if keeper.is_stopping or keeper.is_broken or not keeper.crawler.crawling:
         return
-    for key in keeper.ledger.pages.sites():
-        page = site_page(key, keeper.ledger.pages.uniform(key))
+    for key in keeper.book.sample.sites():
+        page = site_page(key, keeper.book.sample.uniform(key))
         if page is None:
             logger.warning(
                 f"no site item for {key}: fewer than {MIN_PAGES} of its pages were read, or they"

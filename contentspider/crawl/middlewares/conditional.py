@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
@@ -30,15 +31,15 @@ from contentspider.crawl.base.outcomes import (
 from contentspider.crawl.learning.holder import ItemHolder
 from contentspider.crawl.queue.keeper import LedgerKeeper
 from contentspider.crawl.revisits.due_pages import CHECKED_EACH
-from contentspider.state.ledger.visits import Answer, link_lines
+from contentspider.state.book.answers import Answer
 
 if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
 
     from contentspider.page.input.page import Page
-    from contentspider.state.history.page_records import PageRecord
-    from contentspider.state.ledger.own_texts import OwnAnswer
+    from contentspider.state.book.own_texts import OwnAnswer
+    from contentspider.state.book.pages import PageVersion
 
 MAX_VALIDATOR_CHARS = 500
 PASSWORD = re.compile(rb"""<input\b[^>]{0,500}\btype\s*=\s*["']?password""", re.IGNORECASE)
@@ -148,7 +149,7 @@ def body_validator(response: Response, reading_key: str) -> str:
     return BODY_VALIDATOR + blake2b(key + b"\n" + response.body, digest_size=16).hexdigest()
 
 
-def conditional_headers(previous: PageRecord | OwnAnswer) -> dict[str, str]:
+def conditional_headers(previous: PageVersion | OwnAnswer) -> dict[str, str]:
     """Return the headers that request an address only if it has changed since *previous*."""
     headers = {}
     for name, header_name in CONDITIONAL_HEADERS.items():
@@ -174,21 +175,23 @@ def note_answer(
     if keeper.revisits is None or keeper.is_broken or row is None:
         return
     is_unsent = NOT_MODIFIED in response.flags
-    known_page = keeper.revisits.known_page(response.url) if is_unsent else None
+    known_page = keeper.revisits.known_page(response.url)
     answer = Answer(
-        *_validators(response, known_page, reading_key),
-        link_lines(links),
+        *_validators(response, known_page if is_unsent else None, reading_key),
+        None,
         _moved_from(response),
         ORPHAN_META_KEY in response.meta,
         response.meta.get(CHECK_META_KEY, False),
         is_unsent and SAME_BODY not in response.flags,
     )
     with keeper.guarded:
-        keeper.ledger.visits.answer(row, answer)
+        known_links = known_page.links if known_page is not None else None
+        number = keeper.book.answers.put_links(links, known_links)
+        keeper.book.answers.put(row, replace(answer, links=number))
 
 
 def _validators(
-    response: Response, known_page: PageRecord | None, reading_key: str
+    response: Response, known_page: PageVersion | None, reading_key: str
 ) -> tuple[str, str]:
     """Return the ETag and the Last-Modified of a page; see `note_answer`. *known_page* is the page
     at its last visit if it was not read again.

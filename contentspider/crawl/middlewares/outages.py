@@ -149,7 +149,7 @@ class OutageMiddleware(Component):
         """Record that a host gave no answer."""
         if not self.keeper.is_broken:
             with self.keeper.guarded:
-                count = partial(self.keeper.ledger.frontier.queue.count_of, host)
+                count = partial(self.keeper.book.frontier.queue.count_of, host)
                 self.keeper.hosts.failed(host, count)
 
     def _waiting(self, request: Request, places: int = -1) -> Request | None:

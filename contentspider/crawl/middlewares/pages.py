@@ -44,7 +44,7 @@ from contentspider.page.input.body import (
 from contentspider.page.input.documents import OFFICE, PDF, document_kind
 from contentspider.page.input.page import Page
 from contentspider.page.tree.blocks import MAX_BLOCKS, new_walker
-from contentspider.state.ledger.items import ItemBinding
+from contentspider.state.book.items import ItemBinding
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler

@@ -33,6 +33,7 @@ from contentspider.ground.addresses import host_of
 from contentspider.ground.json_text import json_text
 from contentspider.recrawl.changes import UNCHANGED
 from contentspider.state.address_state import AddressState
+from contentspider.state.book.items import our_item
 from contentspider.state.outcome import KNOWN_BROKEN
 
 if TYPE_CHECKING:
@@ -40,8 +41,8 @@ if TYPE_CHECKING:
     from twisted.python.failure import Failure
 
     from contentspider.crawl.base.state import CrawlState
+    from contentspider.state.book.items import ItemBinding
     from contentspider.state.files.output import JsonLinesWriter
-    from contentspider.state.ledger.items import ItemBinding
 
 logger = logging.getLogger(__name__)
 
@@ -163,7 +164,7 @@ class Addresses:
             self._state.stats.inc_value(f"contentspider/pages/skipped/{KNOWN_BROKEN}")
         if flight.retry is not Retry.NEVER:
             state = AddressState.RETRY
-        self._state.ledger.frontier.finish(row, state, flight.reason, flight.target)
+        self._state.book.frontier.finish(row, state, flight.reason, flight.target)
         has_room = len(self._retries) < MAX_ASKED_AGAIN
         is_at_end = flight.retry in (Retry.AT_END, Retry.WAITS)
         if is_at_end and has_room and not self.is_at_end:
@@ -189,7 +190,7 @@ class Addresses:
             new_copies = self._copies.keys() - self._known_copies
             self._retries = [row for row in rows if row in new_copies]
             rows = [row for row in rows if row not in new_copies]
-        count = self._state.ledger.frontier.requeue_failed(rows)
+        count = self._state.book.frontier.requeue_failed(rows)
         # Zero would end the run. The known pages may have been queued by others.
         return self.retry_failed() if not count and self._retries else count
 
@@ -204,10 +205,10 @@ class Addresses:
 
     def _settle_copy(self, row: int) -> bool:
         """Record that a waiting page is a copy if another page owns its claims; tell whether."""
-        ledger = self._state.ledger
-        original = ledger.claims.owner(self._copies.get(row, ()), row)
+        book = self._state.book
+        original = book.claims.owner(self._copies.get(row, ()), row)
         if original:
-            ledger.frontier.skip_copy(row, DUPLICATE, original)
+            book.frontier.skip_copy(row, DUPLICATE, original)
             self._state.stats.inc_value(f"contentspider/pages/skipped/{DUPLICATE}")
         return bool(original)
 
@@ -238,7 +239,7 @@ class Addresses:
         the addresses whose answers are being read.
         """
         self.finish_done()
-        answered = self._state.ledger.frontier.queue.answered(host, count)
+        answered = self._state.book.frontier.queue.answered(host, count)
         if answered:
             return answered
         return [
@@ -377,7 +378,7 @@ class ItemRecorder:
         hand = _hand_of(item)
         if hand and hand.page_id and not self._state.is_broken:
             with self._state.guarded:  # the history keeps the page and its item as they were
-                self._state.ledger.visits.forget(hand.page_id)
+                self._state.book.visits.forget(hand.page_id)
         reason = f"an item failed in a pipeline: {failure.value!r}"[:200]
         row = hand.address_row if hand else row_of(response)
         self._addresses.note_our_failure(row, reason)
@@ -392,15 +393,32 @@ class ItemRecorder:
         """
         if self._state.is_broken:
             return not self._state.is_durable
-        ledger, row = self._state.ledger, hand.address_row
+        row = hand.address_row
         with self._state.guarded:
-            is_new = ledger.items.record(hand, line, reason)
+            is_new = self._record(hand, line, reason)
             if row is not None:
                 told = reason if reason != UNCHANGED else None
                 self._addresses.note(row, state, told)
-                ledger.frontier.mark_released(row, state, told)
+                self._state.book.frontier.mark_released(row, state, told)
             return is_new
         return not self._state.is_durable
+
+    def _record(self, hand: ItemBinding, line: bytes | None, reason: str | None) -> bool:
+        """Record an item's line, or the reason for dropping it, and the outcome in the version of
+        its page. Return False if the item was recorded before.
+        """
+        book = self._state.book
+        version = book.pages.found(hand.page_id) if hand.page_id else None
+        base = None
+        if version is not None:  # the item is like the last one if the page has no new text
+            has_changed = hand.text is not None or version.item is None
+            base = version.page if has_changed else version.item
+        is_new, number = book.items.record(hand, line, reason, base)
+        if is_new and hand.page_id:
+            item = our_item(line, hand.names) if line is not None else None
+            is_left_out = reason == UNCHANGED or hand.key is None
+            book.visits.take_item(hand.page_id, item, number, hand.text, is_left_out)
+        return is_new
 
 
 def _hand_of(item: object) -> ItemBinding | None:

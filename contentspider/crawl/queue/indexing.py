@@ -18,7 +18,7 @@ from contentspider.index.errors import IndexDamagedError
 from contentspider.index.operations import sync
 from contentspider.index.schema import SchemaMismatchError
 from contentspider.state.crawls.folder import index_url
-from contentspider.state.ledger.database import MemoryShortError
+from contentspider.state.database import MemoryShortError
 
 if TYPE_CHECKING:
     from scrapy.statscollectors import StatsCollector

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,13 +27,12 @@ from contentspider.crawl.queue.outage import HostPauses
 from contentspider.crawl.queue.sharing import Sharing
 from contentspider.crawl.revisits.gone import no_exclusion
 from contentspider.crawl.revisits.revisits import Revisits
-from contentspider.ground.errors import ContentSpiderError, StateError
+from contentspider.ground.errors import ContentSpiderError
 from contentspider.recrawl.changes import UNCHANGED
-from contentspider.state.crawls.ledgers import crawl_ledger, history_of, open_crawl, open_temporary
+from contentspider.state.book.book import Book
+from contentspider.state.crawls.books import crawl_book, open_crawl, open_temporary
+from contentspider.state.database import LedgerBusyError, LedgerFullError
 from contentspider.state.files.output import JsonLinesWriter, check_output
-from contentspider.state.history.history import History
-from contentspider.state.ledger.database import LedgerBusyError, LedgerFullError
-from contentspider.state.ledger.ledger import Ledger
 from contentspider.state.outcome import (
     FINISHED,
     OUTAGE,
@@ -61,10 +59,13 @@ class EndInterruptedError(Exception):
 
 
 class Pauses:
-    """Pauses the last work of a crawl, to report its progress and to look for signals."""
+    """Pauses the last work of a crawl: to commit it, to report its progress, and to look for
+    signals.
+    """
 
-    def __init__(self, crawler: Crawler) -> None:
+    def __init__(self, crawler: Crawler, book: Book) -> None:
         self._crawler = crawler
+        self._book = book
         self._next_pause = self._next_report = time.monotonic()
 
     async def pause(self) -> None:
@@ -72,24 +73,25 @@ class Pauses:
         now = time.monotonic()
         if now >= self._next_pause:
             self._next_pause = now + PAUSE_SECS
+            self._book.commit()
             await asyncio.sleep(0)
         if not self._crawler.crawling:
             raise EndInterruptedError("the crawl was stopped")
 
     async def report(self, written: int, pages: int) -> None:
-        """Report how many pages of a history are written, if it is time; then pause."""
+        """Report how many pages are settled, if it is time; then pause."""
         now = time.monotonic()
         if now >= self._next_report:
             self._next_report = now + REPORT_SECS
-            logger.info("%d of %d pages are written to the history", written, pages)
+            logger.info("%d of %d pages are settled", written, pages)
         await self.pause()
 
 
 class LedgerKeeper(CrawlState):
-    """Opens, commits and closes the ledger of a crawl, its history, its output and its indexes.
+    """Opens, commits and closes the book of a crawl, its output and its indexes.
 
-    With ``CONTENTSPIDER_DURABLE`` the ledger is the file ``NAME.sqlite``, and a killed crawl can be
-    resumed from it. Otherwise the ledger only stores held items, and is deleted at the end.
+    With ``CONTENTSPIDER_DURABLE`` the book is the file ``NAME.sqlite``, and a killed crawl can be
+    resumed from it. Otherwise the book only stores held items, and is deleted at the end.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -127,9 +129,9 @@ class LedgerKeeper(CrawlState):
                 )
             if not self.is_inspection:
                 self._check()
-            self.ledger = Ledger(None) if self.is_inspection else self.open_ledger()
+            self.book = Book(None) if self.is_inspection else self.open_book()
         except ContentSpiderError as error:
-            self.ledger = Ledger(None)
+            self.book = Book(None)
             self._refuse(error)
 
     def _refuse(self, error: Exception) -> None:
@@ -139,32 +141,30 @@ class LedgerKeeper(CrawlState):
         logger.error("%s; nothing is crawled", error)
 
     def _check(self) -> None:
-        """Raise `ContentSpiderError` if a store, index, output or history cannot be used.
-        This happens before the new ledger replaces the ledger of the last crawl.
+        """Raise `ContentSpiderError` if a store, an index or an output cannot be used. This happens
+        before a new crawl begins in the book.
         """
         self.sharing.check()
         self.indexing.check()
         if self.options.output_file:
             check_output(Path(self.options.output_file))
-        history = history_of(self._path)
-        if self.is_durable and self.options.history and history.exists():
-            with suppress(StateError):  # a damaged history is set aside later
-                History(history, read_only=True).close()
 
     @property
     def _path(self) -> Path:
-        """The file of the ledger."""
+        """The file of the book."""
         spider = self.crawler.spider
         name = self.options.crawl or (spider.name if spider else "crawl")
-        return crawl_ledger(name, self.options.state_dir)
+        return crawl_book(name, self.options.state_dir)
 
-    def open_ledger(self) -> Ledger:
-        """Return the ledger of this run, which may resume an earlier run."""
+    def open_book(self) -> Book:
+        """Return the book of this run, which may resume an earlier run."""
         options, spider, path = self.options, self.crawler.spider, self._path
         if not self.is_durable:
             return open_temporary(path)
+        max_bytes = options.history_mb * 1_000_000
+        self.sharing.pull(path)
         try:
-            ledger, self.is_resumed = open_crawl(path, options.resume)
+            book, self.is_resumed = open_crawl(path, options.resume, max_bytes)
         except LedgerBusyError as error:
             # Scrapyd may run several jobs of a spider at a time, without names for their crawls.
             job = getattr(spider, "_job", "")
@@ -172,8 +172,8 @@ class LedgerKeeper(CrawlState):
                 raise
             path = path.with_name(f"{path.stem}-{job}.sqlite")
             logger.warning("%s; this job uses %s", error, path)
-            ledger, self.is_resumed = open_crawl(path, options.resume)
-        return ledger
+            book, self.is_resumed = open_crawl(path, options.resume, max_bytes)
+        return book
 
     def opened(self, spider: Spider) -> None:
         """Begin the run, and commit every second from now on."""
@@ -192,25 +192,23 @@ class LedgerKeeper(CrawlState):
         self.interruption.begin()
 
     def _begin(self) -> None:
-        """Begin the run in the ledger, and open the history and the output. The output continues
-        where the last commit left it.
+        """Begin the run in the book, and open the output, which continues where the last commit
+        left it.
         """
-        for url in self.ledger.begin_run():
+        for url in self.book.begin_run():
             logger.error(
                 "%s is skipped: the crawl died several times while it was in flight. Please report"
                 " this page",
                 url,
             )
-        if self.is_durable and self.options.history and self.ledger.path:
-            history = history_of(self.ledger.path)
-            self.sharing.pull_history(history)
+        if self.is_durable and self.options.history:
             starts = getattr(self.crawler.spider, "start_urls", ())
-            self.revisits = Revisits(self.ledger, history, self.options, self.failures, starts)
+            self.revisits = Revisits(self.book, self.options, self.failures, starts)
         if self.options.output_file and not self.is_inspection:
             output = Path(self.options.output_file)
-            path, *mark = self.ledger.runs.fact("output") or [""]
+            path, *mark = self.book.runs.fact("output") or [""]
             last_mark = (mark[0], mark[1]) if path == str(output.absolute()) else None
-            self.recorder.writer = JsonLinesWriter(output, last_mark, self.ledger.items.lines())
+            self.recorder.writer = JsonLinesWriter(output, last_mark, self.book.items.lines())
 
     def idle(self) -> None:
         """At the end of the run, queue the known pages that were not visited, then the failed
@@ -244,7 +242,7 @@ class LedgerKeeper(CrawlState):
         """Tell whether a plain request of an address was queued in this crawl."""
         assert self.crawler.request_fingerprinter
         fingerprint = self.crawler.request_fingerprinter.fingerprint(Request(address))
-        return self.ledger.frontier.knows(fingerprint)
+        return self.book.frontier.knows(fingerprint)
 
     def _queue_known(self) -> int:
         """Queue the known pages that this crawl has not visited, and return how many were queued.
@@ -300,60 +298,58 @@ class LedgerKeeper(CrawlState):
         finally:
             self._close_files()
         await self.sharing.send()
-        if self._is_history_written and self.ledger.path:
-            await self.indexing.run(history_of(self.ledger.path))
+        if self._is_history_written and self.book.path:
+            await self.indexing.run(self.book.path)
 
     def _close_files(self) -> None:
-        """Close output, history and ledger."""
+        """Close output and book."""
         if self.recorder.writer:
             self.recorder.writer.close()
-        if self.revisits:
-            self.revisits.close()
-        self.ledger.close(delete=not self.is_durable)
+        self.book.close(delete=not self.is_durable)
 
     async def _end(self, reason: str) -> None:
-        """Write the history, end the run in the ledger, and publish the output."""
+        """Publish the pages and the output, and end the run in the book."""
         ending = self._ending(reason)
         for name, value in ending.stats().items():
             self.stats.set_value(name, value)
         if self.revisits and ending.is_end:
-            # The history comes before the end of the run: after a kill between the two steps a
-            # resumed crawl repeats both.
+            # The pages come before the end of the run: after a kill between the two steps a resumed
+            # crawl repeats both.
             ending = await self._write_history(self.revisits, ending)
-        self.ledger.end_run(ending.word)
+        self.book.end_run(ending.word)
         self._sync()
         if self.recorder.writer:
             self._publish(self.recorder.writer, ending)
-        if self._is_history_written and ending.word == FINISHED and self.revisits:
-            await self._shrink_ledger(self.revisits)
+        if self._is_history_written:
+            await self._clean(ending.word == FINISHED)
 
-    async def _shrink_ledger(self, revisits: Revisits) -> None:
-        """Delete the records from the ledger that the history has as well. After a signal the
-        ledger keeps the rest of them, since the crawl is complete without this step.
+    async def _clean(self, is_over: bool) -> None:
+        """Delete from the book what nobody needs any more. After a signal the rest stays until the
+        next crawl has ended: the crawl is complete without this step.
         """
-        pauses = Pauses(self.crawler)
+        pauses = Pauses(self.crawler, self.book)
         try:
-            await self.ledger.drop_duplicated_records(
-                revisits.is_stored, revisits.kept.line, pauses.pause
-            )
-        except EndInterruptedError as error:
-            self.ledger.rollback()
-            logger.info("the ledger keeps more than it needs: %s", error)
+            for _ in self.book.clean(is_over):
+                await pauses.pause()
+        except (EndInterruptedError, LedgerFullError) as error:
+            self.book.rollback()
+            logger.info("the book keeps more than it needs: %s", error)
 
     async def _write_history(self, revisits: Revisits, ending: Ending) -> Ending:
-        """Write the changes of the pages into the history, and count them. Return how the crawl
-        ended. Nothing is written if a signal interrupts the crawl meanwhile.
+        """Publish the changes of the pages, and count them. Return how the crawl ended. Nothing is
+        published if a signal interrupts the crawl meanwhile.
         """
         self.sharing.begin_change()
         exclusion = getattr(self.crawler.spider, "exclusion", no_exclusion)
         try:
-            counts = await revisits.end(ending, exclusion, Pauses(self.crawler).report)
+            pauses = Pauses(self.crawler, self.book)
+            counts = await revisits.end(ending, exclusion, pauses.report)
         except EndInterruptedError as error:
-            self.ledger.rollback()
+            self.book.rollback()
             self.stats.set_value("finish_reason", SHUTDOWN)
             logger.warning(
-                "%s while its history was written: nothing of it is in the history, and --resume"
-                " (CONTENTSPIDER_RESUME) writes it",
+                "%s while its pages were settled: nothing of it is published, and --resume"
+                " (CONTENTSPIDER_RESUME) publishes it",
                 error,
             )
             return replace(ending, reason=SHUTDOWN)
@@ -369,7 +365,7 @@ class LedgerKeeper(CrawlState):
     def _publish(self, writer: JsonLinesWriter, ending: Ending) -> None:
         """Replace the output file, unless the crawl misses too many pages of the old file."""
         if self.revisits and self.revisits.has_refilled:
-            writer.rewrite(self.ledger.items.lines())
+            writer.rewrite(self.book.items.lines())
         if ending.may_replace(writer.path.exists()):
             writer.publish()
             return
@@ -391,7 +387,7 @@ class LedgerKeeper(CrawlState):
 
     def _ending(self, reason: str) -> Ending:
         """Return how the crawl ended, with the counts that its outcome depends on."""
-        items, frontier = self.ledger.items, self.ledger.frontier
+        items, frontier = self.book.items, self.book.frontier
         scraped = self.stats.get_value("item_scraped_count", 0)
         return Ending(
             reason,
@@ -401,7 +397,7 @@ class LedgerKeeper(CrawlState):
             held=sum(items.held_counts().values()),
             unchanged=items.count(UNCHANGED),
             never_read=self._never_read(),
-            unlearned=len(self.ledger.runs.fact(UNLEARNED_FACT) or []),
+            unlearned=len(self.book.runs.fact(UNLEARNED_FACT) or []),
             hidden=sum(count for _, count in hidden_sites(self.stats.get_stats()).values()),
         )
 
@@ -409,16 +405,16 @@ class LedgerKeeper(CrawlState):
         """Return how many unread addresses no earlier crawl has read; 0 in the first crawl."""
         if self.revisits is None or self.revisits.is_first:
             return 0
-        addresses = self.ledger.frontier.unread_addresses()
+        addresses = self.book.frontier.unread_addresses()
         return sum(not self.revisits.is_known(address) for address, _ in addresses)
 
     def tick(self) -> None:
         """Commit, and sync output and ledger to the disk in a thread."""
         self.commit()
         # Written each time, since a crawl may be killed before it writes its last stats.
-        held_count = sum(self.ledger.items.held_counts().values())
+        held_count = sum(self.book.items.held_counts().values())
         self.stats.set_value("contentspider/ledger/held", held_count)
-        self.stats.set_value("contentspider/ledger/queued", self.ledger.frontier.queue.length)
+        self.stats.set_value("contentspider/ledger/queued", self.book.frontier.queue.length)
         if self.is_durable and not self.is_broken and (not self._syncing or self._syncing.done()):
             self._syncing = asyncio.get_running_loop().create_task(self._sync_in_thread())
 
@@ -435,7 +431,7 @@ class LedgerKeeper(CrawlState):
         """
         if self.recorder.writer:
             self.recorder.writer.sync()
-        self.ledger.sync()
+        self.book.sync()
 
     def commit(self) -> None:
         """Commit the ledger and the output. A later kill of the process loses nothing of them."""
@@ -444,8 +440,8 @@ class LedgerKeeper(CrawlState):
         try:
             self.addresses.finish_done()
             if writer := self.recorder.writer:
-                self.ledger.runs.set_fact("output", [str(writer.path.absolute()), *writer.mark()])
-            self.ledger.commit()
+                self.book.runs.set_fact("output", [str(writer.path.absolute()), *writer.mark()])
+            self.book.commit()
         except (LedgerFullError, OSError) as error:
             self.fail(error)
 

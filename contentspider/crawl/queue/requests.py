@@ -16,7 +16,7 @@ from contentspider.crawl.base.meta import IN_MEMORY_META_KEY
 from contentspider.ground.addresses import clean_address, parameter_order, split_address
 from contentspider.ground.errors import DAMAGE, ContentSpiderError, StateError
 from contentspider.page.input.page import Page
-from contentspider.state.ledger.item_json import decode_value, dump_item, encode_value, load_item
+from contentspider.state.book.item_json import decode_value, dump_item, encode_value, load_item
 
 if TYPE_CHECKING:
     from contentspider.crawl.base.binding import Bindings

@@ -16,15 +16,15 @@ from contentspider.crawl.queue.keeper import LedgerKeeper
 from contentspider.crawl.queue.requests import dump_request, load_request, with_password_apart
 from contentspider.ground.addresses import host_of
 from contentspider.ground.errors import ContentSpiderError
-from contentspider.state.ledger.frontier import MAX_DEATHS
-from contentspider.state.ledger.visits import Answer
+from contentspider.state.book.answers import Answer
+from contentspider.state.book.frontier import MAX_DEATHS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from scrapy.crawler import Crawler
 
-    from contentspider.state.ledger.queue import Taken
+    from contentspider.state.book.queue import Taken
 
 logger = logging.getLogger(__name__)
 
@@ -66,11 +66,11 @@ class LedgerScheduler(Component, BaseScheduler):
         self.spider = spider
         self.keeper = extension(self.crawler, LedgerKeeper)
         self.keeper.open()
-        self._frontier = self.keeper.ledger.frontier
+        self._frontier = self.keeper.book.frontier
         self._bindings = self.keeper.bindings
         self._may_send = getattr(spider, "may_send", lambda request, row: True)
         self._skip_reason = getattr(spider, "skip_reason", lambda request: "")
-        last = self.keeper.ledger.runs.last()
+        last = self.keeper.book.runs.last()
         self._careful = CAREFUL_REQUESTS if last and last.ended is None else 0
         assert self.crawler.request_fingerprinter
         self._count = self.stats.inc_value
@@ -118,7 +118,7 @@ class LedgerScheduler(Component, BaseScheduler):
         if ORPHAN_META_KEY in request.meta and source_row is None:
             # No page links to the address, even if its answer is a redirect.
             with self.keeper.guarded:
-                self.keeper.ledger.visits.answer(row, Answer(is_orphan=True))
+                self.keeper.book.answers.put(row, Answer(is_orphan=True))
         self.keeper.addresses.forget(row)  # a retry replaces the earlier request
         if text is None:
             self._in_memory[row] = request

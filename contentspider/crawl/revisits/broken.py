@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 from contentspider.crawl.base.outcomes import is_of_server
 from contentspider.site.models.record import page_id
-from contentspider.state.history.broken import FAILED_CRAWLS, few
+from contentspider.state.book.broken import FAILED_CRAWLS, few
 from contentspider.state.outcome import FINISHED, KNOWN_BROKEN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
     from contentspider.crawl.revisits.gone import Pause
-    from contentspider.state.history.broken import BrokenAddresses
-    from contentspider.state.ledger.frontier import Frontier
+    from contentspider.state.book.broken import BrokenAddresses
+    from contentspider.state.book.frontier import Frontier
     from contentspider.state.outcome import Ending
 
 logger = logging.getLogger(__name__)

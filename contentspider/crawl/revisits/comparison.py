@@ -24,23 +24,23 @@ if TYPE_CHECKING:
     from contentspider.crawl.learning.models import SiteState
     from contentspider.crawl.revisits.refilter import Refilter
     from contentspider.page.input.page import Page
-    from contentspider.state.history.history import History
-    from contentspider.state.history.page_records import PageRecord
+    from contentspider.state.book.known import KnownPages
+    from contentspider.state.book.pages import PageVersion
 
 
 class PageComparison:
-    """Finds how pages differ from their previous versions in a *history*. With *has_own_fields*
+    """Finds how pages differ from their previous versions in a book. With *has_own_fields*
     the crawl has fields of the user, and their values are compared, too.
     """
 
-    def __init__(self, history: History, refilter: Refilter, has_own_fields: bool) -> None:
-        self._history = history
+    def __init__(self, known: KnownPages, refilter: Refilter, has_own_fields: bool) -> None:
+        self._known = known
         self._refilter = refilter
         self._has_own_fields = has_own_fields
 
     def facts(
         self,
-        base: PageRecord | None,
+        base: PageVersion | None,
         fields: Mapping[str, Any],
         page: Page,
         text_hash: str,
@@ -57,7 +57,7 @@ class PageComparison:
         return facts
 
     def _field_changes(
-        self, base: PageRecord, fields: Mapping[str, Any], page: Page, state: SiteState
+        self, base: PageVersion, fields: Mapping[str, Any], page: Page, state: SiteState
     ) -> tuple[tuple[str, Any, Any], ...]:
         """Return the own fields that had another value on the known page *base*, each with its
         name, its value before and its value now.
@@ -66,10 +66,10 @@ class PageComparison:
         is read by the current model, and pages that other selectors have read are not compared. If
         the history does not keep the page, only items of the current model are compared.
         """
-        values, before = fields.get("fields"), self._history.item(base.id).get("fields", {})
+        values, before = fields.get("fields"), self._known.item(base.id).get("fields", {})
         if values is None or values == before:
             return ()
-        stored_page = self._history.stored(base.id)
+        stored_page = self._known.stored(base.id)
         if stored_page is not None:
             if _selectors_digest(stored_page) != _selectors_digest(page):
                 return ()
@@ -82,7 +82,7 @@ class PageComparison:
 
     def _content_facts(
         self,
-        base: PageRecord,
+        base: PageVersion,
         fields: Mapping[str, Any],
         page: Page,
         text_hash: str,
@@ -94,9 +94,9 @@ class PageComparison:
         if base.content_hash == fields["content_hash"]:
             return facts
         content = fields["content"]
-        previous_content = self._history.content(base.id) or ""
+        previous_content = self._known.content(base.id) or ""
         facts = replace(facts, ratio=change_ratio(previous_content, content))
-        stored_page = self._history.stored(base.id)
+        stored_page = self._known.stored(base.id)
         if base.text_hash == text_hash or self._is_only_filtered(
             base, stored_page, fields, page, state
         ):
@@ -138,7 +138,7 @@ class PageComparison:
 
     def _is_only_filtered(
         self,
-        base: PageRecord,
+        base: PageVersion,
         stored_page: Page | None,
         fields: Mapping[str, Any],
         page: Page,
@@ -154,7 +154,7 @@ class PageComparison:
             filtered = self._refilter.fields(state, stored_page)
             if filtered["content_hash"] == fields["content_hash"]:
                 return True
-        previous_content = self._history.content(base.id) or ""
+        previous_content = self._known.content(base.id) or ""
         return is_recut(stored_page, previous_content, page, fields["content"])
 
 

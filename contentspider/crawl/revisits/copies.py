@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
+from contentspider.ground.errors import DAMAGE
 from contentspider.recrawl.changes import LIVE
 from contentspider.recrawl.counters import numbered_places
 from contentspider.recrawl.difference import text_hash
@@ -17,9 +19,7 @@ if TYPE_CHECKING:
     from contentspider.crawl.revisits.gone import Pause
     from contentspider.crawl.revisits.refilter import Refilter
     from contentspider.page.input.page import Page
-    from contentspider.state.history.history import History
-    from contentspider.state.history.writer import HistoryWriter
-    from contentspider.state.ledger.visits import Visits
+    from contentspider.state.book.book import Book
 
 MIN_TEXT_CHARS = 200  # a shorter text, such as a menu, does not identify a page
 
@@ -29,32 +29,43 @@ class KnownCopies:
     earlier crawl read the same text there.
     """
 
-    def __init__(self, visits: Visits, history: History, refilter: Refilter) -> None:
-        self._visits = visits
-        self._history = history
+    def __init__(self, book: Book, refilter: Refilter) -> None:
+        self._book = book
+        self._known = book.known
         self._refilter = refilter
+
+    def _is_visited(self, page_id: str) -> bool:
+        return self._book.pages.is_visited(page_id, self._book.runs.crawl)
 
     def unread_original(self, page: Page, url: str, site: str) -> str:
         """Return the id of the known page that *page* copies. It is "" if there is none, or if this
         crawl has read the known page already.
         """
         original = self._original(url, text_hash(page), site)
-        return "" if not original or self._visits.has(original) else original
+        return "" if not original or self._is_visited(original) else original
 
     def read_original(self, page: Page, url: str, site: str) -> str:
         """Return the id of the known page that *page* copies, if this crawl has read the known page
         and their contents are the same; "" otherwise.
         """
         original = self._original(url)
-        if not original or not self._visits.has(original):
+        if not original or not self._is_visited(original):
             return ""
         content = self._refilter.content(page, site)
         if len(content) < MIN_TEXT_CHARS:
             return ""
-        known_content = self._visits.content(original) or self._history.content(original) or ""
+        known_content = self._newest_content(original)
         # If the server answered 304 for the original, the history has older counters for it.
         is_same = known_content == content or numbered_places(known_content, page, content, str)
         return original if is_same else ""
+
+    def _newest_content(self, page: str) -> str:
+        """Return the content of a visited page, "" if it is damaged."""
+        version = self._book.pages.found(page)
+        with suppress(*DAMAGE):
+            if version is not None and version.content is not None:
+                return self._book.pages.text(version.content)
+        return self._known.content(page) or ""
 
     def addresses(self, original: str, read_now: Iterable[str]) -> list[str]:
         """Return the addresses of the copies of a page, sorted.
@@ -64,25 +75,31 @@ class KnownCopies:
         """
         earlier = [
             url
-            for url in self._history.copies_of(original)
-            if not self._visits.has(page_id(url)) and page_id(url) != original
+            for url in self._known.copies_of(original)
+            if not self._is_visited(page_id(url)) and page_id(url) != original
         ]
         return sorted({*read_now, *earlier})
 
     def pages(self) -> Iterator[tuple[str, list[str]]]:
         """Yield the id of each page with copies in this crawl, and the addresses of all copies."""
-        for original, copies in groupby(self._visits.copies(), key=itemgetter(1)):
+        for original, copies in groupby(self._read_now(), key=itemgetter(1)):
             yield original, self.addresses(original, (url for url, _ in copies))
 
-    async def write(self, takeover: HistoryWriter, pause: Pause) -> None:
-        """Write the copies of pages in this crawl to the history. *pause* is called after each."""
-        for copy, original in self._visits.copies():
-            takeover.add_copy(page_id(copy), original, copy)
+    async def write(self, is_complete: bool, pause: Pause) -> None:
+        """Write the copies of pages in this crawl to the book. *pause* is called after each."""
+        run, crawl = self._book.runs.current, self._book.runs.crawl
+        for copy, original in self._read_now():
+            self._book.copies.add(page_id(copy), original, copy, run, crawl)
+            await pause()
+        for _ in self._book.copies.forget_old(run, crawl, is_complete):
             await pause()
 
+    def _read_now(self) -> list[tuple[str, str]]:
+        return list(self._book.answers.copies(self._book.runs.crawl))
+
     def _original(self, url: str, text: str = "", site: str = "") -> str:
-        """Return `History.original_of` an address, "" if the address is a known page itself."""
-        known_page = self._history.page(page_id(url))
+        """Return `KnownPages.original_of` an address, "" if the address is a known page itself."""
+        known_page = self._known.page(page_id(url))
         if known_page is not None and known_page.state == LIVE:
             return ""
-        return self._history.original_of(page_id(url), text, site)
+        return self._known.original_of(page_id(url), text, site)

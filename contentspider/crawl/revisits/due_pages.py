@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,10 +16,9 @@ from contentspider.site.models.record import page_id
 
 if TYPE_CHECKING:
     from contentspider.crawl.base.options import CrawlOptions
-    from contentspider.recrawl.judge import Change
-    from contentspider.state.history.history import History
-    from contentspider.state.history.writer import HistoryWriter
-    from contentspider.state.ledger.visits import Visit, Visits
+    from contentspider.crawl.revisits.gone import Pause
+    from contentspider.state.book.book import Book
+    from contentspider.state.book.known import KnownPages
 
 logger = logging.getLogger(__name__)
 
@@ -28,9 +27,9 @@ CHECKED_EACH = 50
 MIN_INTERVAL = 0.04  # days between two visits of a page, about an hour
 
 
-def due_pages(history: History, options: CrawlOptions) -> list[str]:
+def due_pages(known: KnownPages, options: CrawlOptions) -> list[str]:
     """Return the addresses of the known pages that are due, the most overdue first."""
-    today, visits = now(), list(history.visits())
+    today, visits = now(), list(known.visits())
     bounds = Bounds(MIN_INTERVAL, options.max_interval, options.mean_interval)
     days = np.array([days_between(visited, today) for _, visited, _ in visits])
     overdue = days / intervals([spell for _, _, spell in visits], bounds)
@@ -43,36 +42,36 @@ def due_pages(history: History, options: CrawlOptions) -> list[str]:
 class Lastmods:
     """Uses the ``lastmod`` dates of sitemaps, if most earlier dates of the site were right."""
 
-    def __init__(self, history: History, visits: Visits) -> None:
-        self._history = history
-        self._visits = visits
-        self._counts = dict(history.lastmods)
-        self._changed_sites: set[str] = set()
+    def __init__(self, book: Book) -> None:
+        self._book = book
+        self._known = book.known
+        self._dates = book.sitemap_dates
+        self._counts = dict(book.sites.lastmods)
 
     def note(self, url: str, lastmod: str) -> None:
         """Record a sitemap's date for an address, if the address has a known page and the date is
         usable.
         """
-        known_page = self._history.page(page_id(url))
+        known_page = self._known.page(page_id(url))
         # A visit in the future comes from a wrong clock.
         if known_page is not None and known_page.state == LIVE and known_page.last_seen <= now():
             has_changed = has_changed_since(lastmod, known_page.last_seen)
             if has_changed is not None:
-                self._visits.note_lastmod(known_page.id, has_changed)
+                self._dates.note(known_page.id, has_changed)
 
     def choose(self, due: Iterable[str]) -> Iterator[str]:
         """Yield the pages that have changed according to sitemaps, and the *due* pages. If a
         trusted sitemap calls due pages unchanged, only one in `CHECKED_EACH` of them is visited.
         """
-        for known_id in self._visits.changed_by_lastmod():
-            known_page = self._history.page(known_id)
+        for known_id in self._dates.changed():
+            known_page = self._known.page(known_id)
             if known_page is not None and self._counts_of(known_page.site).is_worth_a_visit:
                 yield known_page.url
         unchanged = 0
         for url in due:
-            known_page = self._history.page(page_id(url))
+            known_page = self._known.page(page_id(url))
             is_trusted = known_page is not None and self._counts_of(known_page.site).is_trusted
-            if is_trusted and self._visits.has_changed(page_id(url)) is False:
+            if is_trusted and self._dates.has_changed(page_id(url)) is False:
                 unchanged += 1
                 if unchanged % CHECKED_EACH != 1:
                     continue
@@ -85,24 +84,15 @@ class Lastmods:
                 CHECKED_EACH,
             )
 
-    def judge(self, visit: Visit, change: Change) -> None:
-        """Count whether the sitemap's date of a visited page was right."""
-        was_expected = self._visits.has_changed(visit.id)
-        has_changed = change.change == CHANGED and change.cause in (BY_PAGE, BY_FIELDS)
-        if was_expected is not None and (has_changed or change.change == UNCHANGED):
-            counts = self._counts_of(visit.site)
-            self._counts[visit.site] = counts.plus(was_expected, has_changed)
-            self._changed_sites.add(visit.site)
-
-    def resume(self, counts: Mapping[str, LastmodCounts]) -> None:
-        """Continue with the *counts* that an earlier process has written."""
-        self._counts |= counts
-        self._changed_sites |= counts.keys()
-
-    def write(self, takeover: HistoryWriter) -> None:
-        """Write to the history how often the dates of each site were right."""
-        for site in sorted(self._changed_sites):
-            takeover.set_lastmods(site, self._counts[site])
+    async def count(self, pause: Pause) -> dict[str, LastmodCounts]:
+        """Return how often the dates of each site were right, with those of this crawl's visits."""
+        counts = dict(self._book.sites.lastmods)
+        for site, was_expected, change, cause in self._dates.outcomes(self._book.pages.published):
+            has_changed = change == CHANGED and cause in (BY_PAGE, BY_FIELDS)
+            if has_changed or change == UNCHANGED:
+                counts[site] = counts.get(site, LastmodCounts()).plus(was_expected, has_changed)
+            await pause()
+        return counts
 
     def _counts_of(self, site: str) -> LastmodCounts:
         return self._counts.get(site, LastmodCounts())

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import logging
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING
 
 from contentspider.crawl.base.outcomes import NOT_THERE, OFFSITE, PERMANENT, status_reason
+from contentspider.recrawl.changes import NEW
 from contentspider.site.models.record import is_site_item, page_id
+from contentspider.state.book.changes import BY_MOVE
 from contentspider.state.outcome import (
     FINISHED,
     INCOMPLETE,
@@ -27,18 +29,16 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from contentspider.crawl.base.options import CrawlOptions
-    from contentspider.state.history.history import History
-    from contentspider.state.history.page_records import PageRecord
-    from contentspider.state.history.writer import HistoryWriter
-    from contentspider.state.ledger.frontier import Address
-    from contentspider.state.ledger.ledger import Ledger
-    from contentspider.state.ledger.visits import Visit
+    from contentspider.state.book.book import Book
+    from contentspider.state.book.frontier import Address
+    from contentspider.state.book.losses import Losses
+    from contentspider.state.book.pages import PageVersion
 
     # Returns why an address does not belong to the crawl: see `SiteSpider.exclusion`.
     Exclusion: TypeAlias = Callable[[str, bool], str]
     Pause: TypeAlias = Callable[[], Awaitable[None]]
     # A known page that is lost, and the reason.
-    Loss: TypeAlias = tuple[PageRecord, str]
+    Loss: TypeAlias = tuple[PageVersion, str]
 
 logger = logging.getLogger(__name__)
 
@@ -76,7 +76,7 @@ async def no_pause() -> None:
 class Move:
     """A known page that is now the page *id* at another address, and the reason to believe so."""
 
-    known_page: PageRecord
+    known_page: PageVersion
     id: str
     url: str
     reason: str
@@ -91,17 +91,6 @@ class Move:
         """The known page and the reason for its loss, if the move merges it into another page."""
         return self.known_page, f"{self.reason} to {self.url}"
 
-    def add_to(self, visit: Visit) -> Visit:
-        """Return the visit of the new page, with the known page as the previous version."""
-        return replace(
-            visit,
-            facts=replace(visit.facts, is_moved=True),
-            first_seen=self.known_page.first_seen,
-            previous_id=self.known_page.id,
-            previous_hash=self.known_page.content_hash,
-            reason=self.reason,
-        )
-
 
 class GonePages:
     """Decides whether the known pages that a crawl has not read are gone, moved or in doubt.
@@ -110,16 +99,16 @@ class GonePages:
 
     def __init__(
         self,
-        history: History,
-        ledger: Ledger,
+        book: Book,
         options: CrawlOptions,
         ending: Ending,
         exclusion: Exclusion = no_exclusion,
     ) -> None:
-        self._ledger = ledger
+        self._book = book
+        self._crawl = book.runs.crawl
         self._options = options
-        self._live = history.live_count()
-        errors = ending.unread / max(ledger.visits.count() + ending.unread, 1)
+        self._live = book.known.live_count()
+        errors = ending.unread / max(book.pages.visits(self._crawl) + ending.unread, 1)
         # A complete crawl has read all pages that have a link. Known pages that it did not read are
         # missing.
         self.is_complete = (
@@ -133,8 +122,9 @@ class GonePages:
         self._is_hidden = bool(ending.hidden)
         self._is_over = ending.word in (FINISHED, INCOMPLETE) or self.is_complete
         self._exclusion_of = exclusion
-        self._history = history
-        self._unseen: list[PageRecord] = []
+        self._unseen: list[PageVersion] = []
+        # The pages that `write` has marked as gone or moved.
+        self.lost_ids: set[str] = set()
         # By the id of the page at the new address.
         self._moves: dict[str, list[Move]] = {}
 
@@ -142,38 +132,49 @@ class GonePages:
         """Find the known pages that the crawl has not read, and where they have moved. *pause* is
         called after each known page.
         """
-        for known_page in self._history.live():
+        for known_page in self._book.known.live():
             if self._is_unseen(known_page):
                 self._unseen.append(known_page)
                 if (move := self._move_of(known_page)) is not None:
                     self._moves.setdefault(move.id, []).append(move)
             await pause()
 
-    def _is_unseen(self, known_page: PageRecord) -> bool:
-        if self._ledger.visits.has(known_page.id):
+    def _is_unseen(self, known_page: PageVersion) -> bool:
+        if self._book.pages.is_visited(known_page.id, self._crawl):
             return False
         if self._exclusion_of(known_page.url, self._is_over):
             return True
         if not self._is_over:
             return False
         # A crawl of due pages tells nothing about pages that it did not request.
-        return not self._options.due or self._ledger.frontier.find(known_page.url) is not None
+        return not self._options.due or self._book.frontier.find(known_page.url) is not None
 
-    def _move_of(self, known_page: PageRecord) -> Move | None:
+    def _move_of(self, known_page: PageVersion) -> Move | None:
         """Return the new address of a known page, if the crawl has read a page there."""
-        target, reason = self._end_of(self._ledger.frontier.find(known_page.url))
+        target, reason = self._end_of(self._book.frontier.find(known_page.url))
         if target is None:
             return None
-        visits = self._ledger.visits
-        page = visits.at(target.row) or visits.of(page_id(target.url))
+        visited_at = self._book.pages.visited_at(target.row, self._crawl)
+        page = visited_at or self._visited(target.url)
         if page is None and target.canonical:
-            page, reason = visits.of(page_id(target.canonical)), "canonical"
+            page, reason = self._visited(target.canonical), "canonical"
         if page is None and target.reason == "duplicate" and target.target:
             # The text has changed, and the crawl has read it at a new address first.
-            page, reason = visits.of_new(page_id(target.target)), target.reason
+            page, reason = self._visited(target.target, is_new=True), target.reason
         if page is None or page[0] == known_page.id:
             return None
         return Move(known_page, *page, reason)
+
+    def _visited(self, url: str, is_new: bool = False) -> tuple[str, str] | None:
+        """Return id and URL of the page at an address, if this crawl has visited it, and no crawl
+        before if it *is_new*.
+        """
+        version = self._book.pages.newest(page_id(url))
+        if version is None or version.crawl != self._crawl:
+            return None
+        if is_new and self._book.changes.kind(version.record)[0] != NEW:
+            return None
+        return version.id, version.url
 
     def _end_of(self, address: Address | None) -> tuple[Address | None, str]:
         """Follow permanent redirects from an address in the ledger. Return the last address (None
@@ -192,9 +193,9 @@ class GonePages:
         """Return the address in the ledger that a redirect leads to. The address of a front page
         may be there without its slash, as the user wrote it.
         """
-        address = self._ledger.frontier.find(url)
+        address = self._book.frontier.find(url)
         if address is None and (front := FRONT_PAGE.fullmatch(url)):
-            address = self._ledger.frontier.find(front[1])
+            address = self._book.frontier.find(front[1])
         return address
 
     def moves(self) -> list[tuple[str, str]]:
@@ -202,14 +203,22 @@ class GonePages:
         moves = chain.from_iterable(self._moves.values())
         return sorted((move.known_page.id, move.id) for move in moves)
 
-    def take_move(self, visit: Visit) -> Move | None:
-        """Return the move of a known page to the page of a *visit*. `write` skips this move."""
-        if not visit.facts.is_new or visit.id not in self._moves:
-            return None
-        return self._moves[visit.id].pop(0)
+    def moved_to_new(self) -> list[Move]:
+        """Return for each new page the first known page that has moved to it."""
+        return [moves[0] for page, moves in self._moves.items() if self._is_new(page)]
+
+    def _is_new(self, page: str) -> bool:
+        """Tell whether a page was read as new, even if an end of the crawl that was interrupted has
+        written the move already.
+        """
+        version = self._book.pages.found(page)
+        if version is None:
+            return False
+        is_new = self._book.changes.kind(version.record)[0] == NEW
+        return is_new or self._book.changes.origin(version.record) == BY_MOVE
 
     async def write(
-        self, takeover: HistoryWriter, moved_ids: set[str], pause: Pause = no_pause
+        self, writer: Losses, moved_ids: set[str], pause: Pause = no_pause
     ) -> dict[str, int]:
         """Write the pages that are gone or moved to the history, and return their numbers.
 
@@ -226,22 +235,23 @@ class GonePages:
         counts["kept"] = len(unread) - len(gone)
         losses = gone + [move.loss for move in moves if move.is_redirect]
         if self._is_doubtful(losses):
-            losses = await self._without_new_address(losses, takeover, pause)
+            losses = await self._without_new_address(losses, writer, pause)
         if self._is_doubtful(losses):
-            self._hold_back(losses, takeover)
+            self._hold_back(losses, writer)
             counts["doubted"] = len(losses)
             counts["excluded"] = self._excluded_count(losses)
             doubted_ids = {known_page.id for known_page, _ in losses}
             gone = [loss for loss in gone if loss[0].id not in doubted_ids]
             moves = [move for move in moves if move.known_page.id not in doubted_ids]
         counts["moved"], counts["gone"] = len(moves), len(gone)
+        self.lost_ids = moved_ids | {known_page.id for known_page, _ in gone}
         for move in moves:
-            takeover.move(move.known_page, move.id, move.url, move.reason)
+            writer.move(move.known_page, move.id, move.url, move.reason)
         for known_page, reason in gone:
-            takeover.mark_gone(known_page, reason)
+            writer.mark_gone(known_page, reason)
             await pause()
         if self.is_complete:
-            await self._count_missing(takeover, unread, pause)
+            await self._count_missing(writer, unread, pause)
         return counts
 
     def _further_moves(self, moved_ids: Collection[str]) -> list[Move]:
@@ -249,11 +259,11 @@ class GonePages:
         moves = chain.from_iterable(self._moves.values())
         return [move for move in moves if move.known_page.id not in moved_ids]
 
-    def _unread(self, moved_ids: Collection[str]) -> list[PageRecord]:
+    def _unread(self, moved_ids: Collection[str]) -> list[PageVersion]:
         """Return the known pages that the crawl has not read, without the pages that moved."""
         return [known_page for known_page in self._unseen if known_page.id not in moved_ids]
 
-    async def _gone(self, unread: Sequence[PageRecord], pause: Pause) -> list[Loss]:
+    async def _gone(self, unread: Sequence[PageVersion], pause: Pause) -> list[Loss]:
         """Return the pages that are gone, of pages that the crawl has not read. If the site hides
         its pages, its answers tell nothing about them.
         """
@@ -274,7 +284,7 @@ class GonePages:
         return not self._options.force and is_large_loss(len(losses), self._live)
 
     async def _without_new_address(
-        self, losses: Sequence[Loss], takeover: HistoryWriter, pause: Pause
+        self, losses: Sequence[Loss], writer: Losses, pause: Pause
     ) -> list[Loss]:
         """Return the losses without the pages whose text is at a new address, as after a relaunch
         of the site. A new page replaces one page only.
@@ -282,21 +292,21 @@ class GonePages:
         addresses = {""}
         remaining = []
         for known_page, reason in losses:
-            address = takeover.new_address(known_page)
+            address = writer.new_address(known_page)
             if address in addresses:
                 remaining.append((known_page, reason))
             addresses.add(address)
             await pause()
         return remaining
 
-    def _hold_back(self, losses: Sequence[Loss], takeover: HistoryWriter) -> None:
+    def _hold_back(self, losses: Sequence[Loss], writer: Losses) -> None:
         """Record that losses are doubted, and log an error."""
         self._log_doubt(*losses[0], len(losses))
         for known_page, reason in losses:
-            takeover.doubt(known_page, reason)
+            writer.doubt(known_page, reason)
 
-    def _log_doubt(self, example: PageRecord, reason: str, count: int) -> None:
-        crawl = self._history.path.stem if self._history.path else "CRAWL"
+    def _log_doubt(self, example: PageVersion, reason: str, count: int) -> None:
+        crawl = self._book.path.stem if self._book.path else "CRAWL"
         logger.error(
             f"{count} of the {self._live} known pages would be gone (a larger share than"
             f" {MAX_GONE_SHARE:g}), for example {example.url} ({reason}): none is marked as gone."
@@ -305,31 +315,31 @@ class GonePages:
         )
 
     async def _count_missing(
-        self, takeover: HistoryWriter, unread: Sequence[PageRecord], pause: Pause
+        self, writer: Losses, unread: Sequence[PageVersion], pause: Pause
     ) -> None:
         """Count in the history in how many crawls each page was missing. A page is missing if no
         page links to it, even if it answers, or if the server answers with something else.
         """
-        for page in self._ledger.visits.orphans():
-            takeover.count_missing(page)
+        for page in self._book.answers.orphans(self._crawl):
+            writer.count_missing(page)
             await pause()
         for known_page in unread:
             await pause()
-            address = self._ledger.frontier.find(known_page.url)
+            address = self._book.frontier.find(known_page.url)
             if address is None:
                 continue
-            if not self._ledger.visits.answer_of(address.row).is_orphan:
-                takeover.reset_missing(known_page.id)
+            if not self._book.answers.of(address.row).is_orphan:
+                writer.reset_missing(known_page.id)
             elif _is_answered(address):
-                takeover.count_missing(known_page.id)
+                writer.count_missing(known_page.id)
 
-    def _gone_reason(self, known_page: PageRecord) -> str:
+    def _gone_reason(self, known_page: PageVersion) -> str:
         """Return why a page that was not read is gone, "" if it may still exist."""
         if is_site_item(known_page.url):
             return self._site_item_reason()
         if reason := self._exclusion_of(known_page.url, self._is_over):
             return reason
-        address = self._ledger.frontier.find(known_page.url)
+        address = self._book.frontier.find(known_page.url)
         return self._answer_reason(address) if address else self._missing_reason(known_page)
 
     def _site_item_reason(self) -> str:
@@ -356,7 +366,7 @@ class GonePages:
         has_left_site = redirect in MOVE_REASONS and target.reason.startswith(OFFSITE)
         return f"{redirect} to {target.url}" if has_left_site else ""
 
-    def _missing_reason(self, known_page: PageRecord) -> str:
+    def _missing_reason(self, known_page: PageVersion) -> str:
         """Return why a page that was not requested is gone. `Revisits.pages_to_visit` leaves out
         the pages that have been missing often enough.
         """

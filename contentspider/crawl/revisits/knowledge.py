@@ -9,13 +9,15 @@ from contentspider.recrawl.changes import BY_PAGE
 from contentspider.recrawl.counters import Counters
 from contentspider.recrawl.judge import Facts, Knowledge, judge
 from contentspider.recrawl.template import TemplateLines
+from contentspider.state.book.pages import load_facts
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from contentspider.crawl.revisits.gone import Pause
     from contentspider.crawl.revisits.refilter import Refilter
-    from contentspider.state.ledger.visits import StoredVisit, Visits
+    from contentspider.state.book.book import Book
+    from contentspider.state.book.pages import PageVersion
 
 
 class CrawlKnowledge:
@@ -33,7 +35,7 @@ class CrawlKnowledge:
         return Knowledge(self._counters.get(site, ()), self._templates.get(site))
 
     async def learn(
-        self, visits: Visits, distrusted: Collection[str], refilter: Refilter, pause: Pause
+        self, book: Book, distrusted: Collection[str], refilter: Refilter, pause: Pause
     ) -> Mapping[str, set[str]]:
         """Find the template's lines and the counters in all visits of a crawl; return the places of
         the counters by site.
@@ -42,11 +44,15 @@ class CrawlKnowledge:
         show counters. *pause* is called after each visit.
         """
         differences = _Differences(distrusted)
-        for site, facts, is_check in visits.differences():
+        for site, count in book.pages.plain_counts():
+            differences.add_plain(site, count)
+        for version in book.pages.all_found("AND facts != ''"):
+            site, facts = version.site, load_facts(version.facts)
+            is_check = book.answers.of(version.address).is_check
             cause = judge(facts, self.of(site)).cause if facts.numbered else ""
             differences.add(site, facts, is_check, is_proof=cause == BY_PAGE)
             await pause()
-        counters = await _find_counters(differences, visits, refilter, pause)
+        counters = await _find_counters(differences, book, refilter, pause)
         self._templates = differences.templates
         for site, places in counters.items():
             self._counters.setdefault(site, set()).update(places)
@@ -67,6 +73,10 @@ class _Differences:
         self.same: dict[str, list[tuple[str, ...]]] = {}
         self.templates: dict[str, TemplateLines] = {}
 
+    def add_plain(self, site: str, count: int) -> None:
+        """Add so many pages without differing numbers and lines."""
+        self.templates.setdefault(site, TemplateLines()).add_plain(count)
+
     def add(self, site: str, facts: Facts, is_check: bool, is_proof: bool) -> None:
         """Add the *facts* of a page.
 
@@ -82,30 +92,31 @@ class _Differences:
 
 
 async def _find_counters(
-    differences: _Differences, visits: Visits, refilter: Refilter, pause: Pause
+    differences: _Differences, book: Book, refilter: Refilter, pause: Pause
 ) -> dict[str, set[str]]:
     """Return the places of counters, by site. *pause* is called after each visit."""
     finders = {
         site: Counters(places, differences.same.get(site, ()))
         for site, places in differences.numbered.items()
     }
-    for record in visits.after(0) if finders else ():
-        finder = finders.get(record.visit.site)
+    for version in book.pages.all_found("AND origin = 'visit'") if finders else ():
+        finder = finders.get(version.site)
         if finder is not None:
-            with refilter.keeping(record.visit.url):
-                _count_places(finder, record, refilter)
+            with refilter.keeping(version.url):
+                _count_places(finder, version, book, refilter)
         await pause()
     return {site: finder.places() for site, finder in finders.items()}
 
 
-def _count_places(finder: Counters, record: StoredVisit, refilter: Refilter) -> None:
+def _count_places(finder: Counters, version: PageVersion, book: Book, refilter: Refilter) -> None:
     """Count the places of a visited page whose numbers have changed."""
-    slot_of = partial(refilter.slot_of, record.visit.site)
+    slot_of = partial(refilter.slot_of, version.site)
     # A page that the server did not send may have other numbers now; a new page lacks old ones.
-    previous_page = None if record.answer.is_unsent else refilter.previous_page(record.visit)
+    is_unsent = book.answers.of(version.address).is_unsent
+    previous_page = None if is_unsent else refilter.previous_page(version)
     if previous_page is None and not finder.needs_more:
         return
-    page = refilter.page(record)
+    page = book.known.blocks(version.page, version.id)
     if page is None:
         return
     if previous_page is not None:

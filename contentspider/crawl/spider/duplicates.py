@@ -59,7 +59,7 @@ class Duplicates:
                 # The original page has claimed its own id.
                 keys += [_key(original)] if original else []
             other_canonical = canonical if canonical != address else ""
-            return self._keeper.ledger.claims.claim(keys, owner, other_canonical)
+            return self._keeper.book.claims.claim(keys, owner, other_canonical)
         return False
 
     def claim_content(self, page: Page, content: str, row: int) -> bool:
@@ -71,7 +71,7 @@ class Duplicates:
         canonical = page_id(self._canonical(page.url, page) or page.url)
         key = _key("\n".join([canonical, *page.hints.titles[:1], content]))
         with self._keeper.guarded:
-            return self._keeper.ledger.claims.claim([key], row)
+            return self._keeper.book.claims.claim([key], row)
         return True
 
     def _claims(self, address: str, page: Page) -> list[bytes]:
@@ -101,7 +101,7 @@ class Duplicates:
         if is_same_page or split_address(canonical)[:2] != split_address(address)[:2]:
             return ""
         keys = [_key(page_id(canonical)), *self._claims(address, page)]
-        is_read = self._keeper.ledger.claims.has(keys, row)
+        is_read = self._keeper.book.claims.has(keys, row)
         return "" if is_read else canonical
 
     def defer_for_canonical(

@@ -17,7 +17,7 @@ from contentspider.crawl.middlewares.conditional import conditional_headers
 from contentspider.crawl.middlewares.pages import THREAD_BYTES
 from contentspider.ground.addresses import absolute
 from contentspider.site.own.sources import SOURCES, Announced, Source
-from contentspider.state.ledger.own_texts import OwnAnswer
+from contentspider.state.book.own_texts import OwnAnswer
 
 if TYPE_CHECKING:
     from scrapy.http import Response
@@ -79,7 +79,7 @@ class OwnTexts:
 
     def _reserve(self, site: str, address: str) -> bool:
         """Count an address in its site's budget. Return False if it must not be requested."""
-        runs = self._keeper.ledger.runs
+        runs = self._keeper.book.runs
         with self._keeper.guarded:
             requested = runs.fact(FACT + site) or []
             is_spent = len(requested) >= self._budget
@@ -95,7 +95,7 @@ class OwnTexts:
         """
         self._refunded.add(address)
         if not self._keeper.is_broken:
-            runs, name = self._keeper.ledger.runs, FACT + self._keys.key(address)
+            runs, name = self._keeper.book.runs, FACT + self._keys.key(address)
             with self._keeper.guarded:
                 requested = [url for url in runs.fact(name) or [] if url != address]
                 runs.set_fact(name, requested)
@@ -170,7 +170,7 @@ class OwnTexts:
         if not by_site or self._keeper.is_broken:
             return []
         with self._keeper.guarded:
-            ledger_texts = self._keeper.ledger.own_texts
+            ledger_texts = self._keeper.book.own_texts
             for site, site_texts in by_site.items():
                 ledger_texts.add(site, site_texts, address)
                 self._count("contentspider/own_texts/texts", len(site_texts))

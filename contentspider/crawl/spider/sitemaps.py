@@ -82,8 +82,8 @@ class SitemapReader:
         row = response.meta.get(ROW_META_KEY)
         if row is not None and not self._keeper.is_broken:
             with self._keeper.guarded:
-                self._keeper.ledger.frontier.keep_open(row)
-                self._keeper.ledger.frontier.pardon(row)
+                self._keeper.book.frontier.keep_open(row)
+                self._keeper.book.frontier.pardon(row)
         self._waiting.append((response, requests))
         if self._task is None:
             self._task = asyncio.get_running_loop().create_task(self._read())
@@ -96,7 +96,7 @@ class SitemapReader:
                 row = response.meta.get(ROW_META_KEY)
                 if row is not None and not self._keeper.is_broken:
                     with self._keeper.guarded:
-                        self._keeper.ledger.frontier.allow_end(row)
+                        self._keeper.book.frontier.allow_end(row)
             await asyncio.sleep(0)
         self._task = None
         wake(self._crawler)  # the crawl may have waited for us to end

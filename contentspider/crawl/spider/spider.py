@@ -65,7 +65,7 @@ from contentspider.ground.sites import SiteKeys
 from contentspider.ground.terminal import printable
 from contentspider.page.input.documents import can_read
 from contentspider.site.models.record import page_id
-from contentspider.state.crawls.ledgers import name_of
+from contentspider.state.crawls.books import name_of
 from contentspider.state.outcome import KNOWN_BROKEN, TRANSIENT
 
 if TYPE_CHECKING:
@@ -195,7 +195,7 @@ class SiteSpider(DiscoverySpider):
         self.duplicates = Duplicates(keeper, self.keys.key)
         self.own_texts = OwnTexts(keeper, self.scope, self.keys)
         self.sitemap_reader = SitemapReader(self.crawler, keeper)
-        for address, moved_from in keeper.ledger.runs.fact("moved") or []:
+        for address, moved_from in keeper.book.runs.fact("moved") or []:
             self.scope.widen(address, moved_from)
         self._compare_options()
 
@@ -203,7 +203,7 @@ class SiteSpider(DiscoverySpider):
         """Warn if a resumed crawl has other options than its last run."""
         scope, include, exclude = self.scope_arguments
         options = {"scope": scope, "include": include, "exclude": exclude, "depth": self.max_depth}
-        runs = self.keeper.ledger.runs
+        runs = self.keeper.book.runs
         previous = runs.fact(OPTIONS_FACT)
         if isinstance(previous, dict) and previous != options:
             changed = [name for name in options if previous.get(name) != options[name]]
@@ -463,9 +463,9 @@ class SiteSpider(DiscoverySpider):
         if address == moved_from:
             return
         self.scope.widen(address, moved_from)
-        moves = self.keeper.ledger.runs.fact("moved") or []
+        moves = self.keeper.book.runs.fact("moved") or []
         if [address, moved_from] not in moves:
-            self.keeper.ledger.runs.set_fact("moved", [*moves, [address, moved_from]])
+            self.keeper.book.runs.set_fact("moved", [*moves, [address, moved_from]])
 
     def _links(self, response: HtmlResponse, head: Head | None) -> Mapping[str, Sequence[str]]:
         """Return the links of a page within the sites of the crawl, with their texts; for status

@@ -131,8 +131,12 @@ class Page:
     def dump(self) -> bytes:
         """Return the page as compressed JSON, for `load`. The result is cached."""
         if not self._dumped:
-            self._dumped.append(pack(self._parsed[0] if self._parsed else self._record()))
+            self._dumped.append(pack(self.to_json()))
         return self._dumped[0]
+
+    def to_json(self) -> bytes:
+        """Return the page as JSON, for `parse`."""
+        return self._parsed[0] if self._parsed else self._record()
 
     def __reduce__(self) -> Pickled:
         return pickled(Page.load, self.dump())

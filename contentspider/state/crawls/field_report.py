@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from contentspider.ground.errors import StateError
 from contentspider.site.fields.site_fields import FIELD_NAMES, FieldKnowledge
-from contentspider.state.crawls.export import histories
-from contentspider.state.history.history import History
+from contentspider.state.crawls.books import read_book
+from contentspider.state.crawls.export import books
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -126,19 +126,19 @@ def field_reports(
 
 
 def stored_items(site: str, state_dir: str) -> Iterator[Mapping[str, Any]]:
-    """Yield the items of a site's live pages from all histories.
+    """Yield the items of a site's live pages from all books.
 
-    A damaged history is left out with a warning, because it may belong to another crawl.
+    A damaged book is left out with a warning, because it may belong to another crawl.
     """
-    for path in histories(state_dir):
-        yield from _history_items(path, site)
+    for path in books(state_dir):
+        yield from _items(path, site)
 
 
-def _history_items(path: Path, site: str) -> Iterator[Mapping[str, Any]]:
+def _items(path: Path, site: str) -> Iterator[Mapping[str, Any]]:
     try:
-        with closing(History(path, read_only=True)) as history:
-            for page in history.live():
-                if page.site == site and (item := history.item(page.id)):
+        with closing(read_book(path)) as book:
+            for page in book.known.live():
+                if page.site == site and (item := book.known.item(page.id)):
                     yield item | {"url": page.url}
     except StateError as error:
         logger.warning("%s is left out: %s", path.name, error)

@@ -13,7 +13,7 @@ import sqlite3
 import tempfile
 import uuid
 from collections.abc import Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timezone
 from fnmatch import fnmatch
@@ -23,7 +23,8 @@ from typing import Any
 
 from contentspider.ground.atomic import write_atomically
 from contentspider.ground.times import now
-from contentspider.state.ledger.database import PARTS
+from contentspider.state.book.copying import copy_book
+from contentspider.state.database import PARTS
 from contentspider.state.stores.remote import Objects, RemoteError, ReplacedError, writer
 
 logger = logging.getLogger(__name__)
@@ -240,8 +241,8 @@ class SharedFiles:
         write_atomically(self._note_path, json.dumps(asdict(note)).encode())
 
 
-class SharedHistory:
-    """A crawl's history in the file *path*, shared by the pointer ``NAME/history.json``."""
+class SharedBook:
+    """A crawl's book in the file *path*, shared by the pointer ``NAME/history.json``."""
 
     def __init__(self, objects: Objects, path: Path) -> None:
         self.path = path
@@ -250,7 +251,7 @@ class SharedHistory:
         self.begin_change = self._shared.begin_change
 
     def pull(self) -> None:
-        """Download the history, or upload one that an earlier run left; raises `RemoteError`."""
+        """Download the book, or upload one that an earlier run left; raises `RemoteError`."""
         try:
             self._shared.pull()
         except OSError as error:
@@ -258,18 +259,12 @@ class SharedHistory:
         self.push()
 
     def push(self) -> None:
-        """Upload the history if it is newer; raises the errors of `SharedFiles.push`."""
+        """Upload the book if it is newer; raises the errors of `SharedFiles.push`."""
         if not self._shared.is_unsent:
             return
         try:
             with tempfile.TemporaryDirectory(dir=self.path.parent, prefix=".push-") as folder:
-                # A complete copy without a log, even while another process reads the history.
-                copy = Path(folder, "history.sqlite")
-                with (
-                    closing(sqlite3.connect(self.path)) as source,
-                    closing(sqlite3.connect(copy)) as target,
-                ):
-                    source.backup(target)
+                copy = copy_book(self.path, Path(folder, "book.sqlite"))
                 self._shared.push({self.path.name: copy})
         except (OSError, sqlite3.Error) as error:
             raise RemoteError(f"{self.path} cannot be copied: {error}") from error

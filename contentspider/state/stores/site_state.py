@@ -1,4 +1,4 @@
-"""The state of a site in a store: its crawl's ledger and history, and its models.
+"""The state of a site in a store: its crawl's book, and its models.
 
 A SQLite file is copied as it stands after a commit, also while a crawl writes it. All files are cut
 into chunks, and only chunks that have changed are uploaded, under new names. A *manifest* lists the
@@ -13,16 +13,17 @@ import sqlite3
 import tempfile
 import uuid
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeAlias
 
 from contentspider.ground.atomic import write_atomically
+from contentspider.state.book.copying import copy_book
+from contentspider.state.crawls.books import HISTORIES, crawl_book
 from contentspider.state.crawls.folder import state_folder
-from contentspider.state.crawls.ledgers import crawl_ledger, history_of
-from contentspider.state.ledger.database import PARTS
+from contentspider.state.database import PARTS
 from contentspider.state.stores.lease import LEASE_SECS, Lease, read_record
 from contentspider.state.stores.remote import Objects, RemoteError
 from contentspider.state.stores.shared_models import COPIES
@@ -30,7 +31,9 @@ from contentspider.state.stores.shared_models import COPIES
 CHUNK_BYTES = 1_000_000
 ATTEMPTS = 5  # downloads while the holder of the lease replaces the objects
 SITES = "sites"  # the folder in the store
-LEDGER, HISTORY, MODELS = "ledger.sqlite", "history.sqlite", "models"
+BOOK, MODELS = "book.sqlite", "models"
+# What earlier versions stored in place of a book.
+LEDGER, HISTORY = "ledger.sqlite", "history.sqlite"
 
 # A chunk: the name of its object, and the SHA-256 of its content.
 Chunk: TypeAlias = tuple[str, str]
@@ -60,26 +63,25 @@ class Manifest:
 
 
 class SiteState:
-    """The state of the site *name* in a store, and on this machine: its *ledger*, the history of
-    the ledger, and the folder *models*. Methods raise `RemoteError` if the store fails.
+    """The state of the site *name* in a store, and on this machine: its *book*, and the folder
+    *models*. Methods raise `RemoteError` if the store fails.
     """
 
     def __init__(
         self,
         objects: Objects,
         name: str,
-        ledger: Path,
+        book: Path,
         models: Path,
         secs: float = LEASE_SECS,
         run: str = "",
     ) -> None:
-        self.name, self.ledger, self.models = name, ledger, models
-        self.history = history_of(ledger)
+        self.name, self.book, self.models = name, book, models
         self.lease = Lease(objects, lease_name(name), secs, run)
         self._objects = objects
         self._folder = f"{SITES}/{name}/objects"
         # Names the manifest that the files on this machine were copied to or from last.
-        self._note = ledger.with_name(f".{ledger.name}.state")
+        self._note = book.with_name(f".{book.name}.state")
         self._manifest = Manifest()
 
     @classmethod
@@ -93,7 +95,7 @@ class SiteState:
     ) -> SiteState:
         """Return the state of a site whose files are in a state folder."""
         models = state_folder(state_dir) / COPIES / name
-        return cls(objects, name, crawl_ledger(name, state_dir), models, secs, run)
+        return cls(objects, name, crawl_book(name, state_dir), models, secs, run)
 
     def pull(self) -> bool:
         """Download the state, unless the files here are those of the store, or newer. Return
@@ -158,20 +160,12 @@ class SiteState:
 
     @contextmanager
     def _copies(self) -> Iterator[dict[str, Path]]:
-        """Yield a complete copy of each file: of the ledger first, because a crawl writes what its
-        ledger tells into history and models before.
-        """
-        self.ledger.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=self.ledger.parent, prefix=".push-") as folder:
-            while True:
-                before = _stamps(self.history)
-                copies = {
-                    name: _copied(path, Path(folder, name))
-                    for name, path in ((LEDGER, self.ledger), (HISTORY, self.history))
-                    if path.exists()
-                }
-                if _stamps(self.history) == before:  # else the ledger may lack what it has
-                    break
+        """Yield a complete copy of each file."""
+        self.book.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=self.book.parent, prefix=".push-") as folder:
+            copies = {}
+            if self.book.exists():
+                copies[BOOK] = copy_book(self.book, Path(folder, BOOK))
             yield copies | {f"{MODELS}/{name}": self.models / name for name in self._model_files()}
 
     def _model_files(self) -> list[str]:
@@ -190,7 +184,9 @@ class SiteState:
         record: Mapping[str, list[list[str]]] = json.loads(found[0])
         for file in record:
             path = PurePosixPath(file)
-            if file not in (LEDGER, HISTORY) and (path.parts[0] != MODELS or ".." in path.parts):
+            if file not in (BOOK, LEDGER, HISTORY) and (
+                path.parts[0] != MODELS or ".." in path.parts
+            ):
                 raise ValueError(f"it names {file!r}")
         return Manifest(
             name, {file: [(c[0], c[1]) for c in chunks] for file, chunks in record.items()}
@@ -198,7 +194,8 @@ class SiteState:
 
     def _path(self, file: str) -> Path:
         inner = PurePosixPath(file)
-        paths = {LEDGER: self.ledger, HISTORY: self.history}
+        history = self.book.parent / HISTORIES / self.book.name
+        paths = {BOOK: self.book, LEDGER: self.book, HISTORY: history}
         return paths.get(file) or self.models.joinpath(*inner.parts[1:])
 
     def _is_here(self, name: str) -> bool:
@@ -208,15 +205,15 @@ class SiteState:
     def _download(self) -> None:
         """Replace the files here; raises `_MissingError` if an object is missing."""
         self._note.unlink(missing_ok=True)
-        self.ledger.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=self.ledger.parent, prefix=".pull-") as folder:
+        self.book.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=self.book.parent, prefix=".pull-") as folder:
             for file, chunks in self._manifest.files.items():
                 part = Path(folder, file)
                 part.parent.mkdir(parents=True, exist_ok=True)
                 with part.open("wb") as target:
                     for name, digest in chunks:
                         target.write(self._chunk(name, digest))
-            here = {LEDGER, HISTORY, *(f"{MODELS}/{path}" for path in self._model_files())}
+            here = {BOOK, *(f"{MODELS}/{path}" for path in self._model_files())}
             for file in here - self._manifest.files.keys():
                 self._path(file).unlink(missing_ok=True)
             for file in self._manifest.files:
@@ -247,17 +244,3 @@ class SiteState:
             yield
         except (OSError, sqlite3.Error, ValueError, TypeError, IndexError) as error:
             raise RemoteError(f"the state of {self.name} cannot be copied: {error}") from error
-
-
-def _copied(source: Path, target: Path) -> Path:
-    """Copy a SQLite file as its last commit left it, also while another process writes it."""
-    target.unlink(missing_ok=True)
-    with closing(sqlite3.connect(source)) as old, closing(sqlite3.connect(target)) as new:
-        old.backup(new)
-    return target
-
-
-def _stamps(path: Path) -> list[tuple[int, int]]:
-    """Return the modification time and size of a SQLite file and of its log."""
-    files = (path.with_name(path.name + suffix) for suffix in PARTS[:2])
-    return [(file.stat().st_mtime_ns, file.stat().st_size) for file in files if file.exists()]

@@ -204,7 +204,7 @@ def _read_addresses(path: Path) -> list[str]:
 
 
 def _crawled_addresses(name: str, state_dir: str, max_pages: int) -> list[str]:
-    """Return the addresses of a sample of the pages in a crawl's ledger."""
+    """Return the addresses of a sample of the pages in a crawl's book."""
     with open_crawl_data(find_crawl(name, state_dir)) as (_, pages, _):
         addresses = [page.url for site in sorted(pages.sites())[:1] for page in pages.sample(site)]
     return addresses[:max_pages]

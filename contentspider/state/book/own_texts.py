@@ -14,7 +14,7 @@ from contentspider.site.own.matching import address_key, path_key
 from contentspider.site.own.texts import MAX_TEXTS, OwnText
 
 if TYPE_CHECKING:
-    from contentspider.state.ledger.database import Database
+    from contentspider.state.database import Database
 
 logger = logging.getLogger(__name__)
 
@@ -31,7 +31,7 @@ class OwnAnswer:
 
 
 class OwnTexts:
-    """The own texts in a ledger: the first `MAX_TEXTS` of each site and source."""
+    """The own texts of a crawl: the first `MAX_TEXTS` of each site and source."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -62,11 +62,11 @@ class OwnTexts:
     def note(self, answer: OwnAnswer) -> None:
         """Store the address and validators of an answer; `add` stores its texts."""
         values = (answer.address, answer.site, answer.etag, answer.last_modified)
-        self._do("INSERT OR REPLACE INTO own_answers VALUES (?, ?, ?, ?)", values)
+        self._do("INSERT OR REPLACE INTO own_sources VALUES (?, ?, ?, ?)", values)
 
     def answers(self) -> Iterator[OwnAnswer]:
         """Yield the stored answers, each with its texts."""
-        query = "SELECT site, address, etag, last_modified FROM own_answers ORDER BY address"
+        query = "SELECT site, address, etag, last_modified FROM own_sources ORDER BY address"
         for row in list(self._database.rows(query)):
             yield replace(OwnAnswer(*row), texts=tuple(self._texts("answer = ?", row[1])))
 
@@ -110,7 +110,7 @@ class OwnTexts:
 
 
 class OwnAnswers:
-    """The answers of sources in earlier crawls, in the database of a history."""
+    """The answers of sources in earlier crawls, in a book."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -1,11 +1,11 @@
-"""Opens, locks, commits and closes a SQLite file with state: a crawl's ledger or its history."""
+"""Opens, locks, migrates, commits and closes a SQLite file with the state of a crawl: its book."""
 
 from __future__ import annotations
 
 import os
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, nullcontext, suppress
 from functools import cache, partial
 from itertools import groupby
 from operator import itemgetter
@@ -15,8 +15,8 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from contentspider.ground.errors import ContentSpiderError, StateError
+from contentspider.state.book.schema import BOOK, Schema
 from contentspider.state.outcome import OUT_OF_MEMORY
-from contentspider.state.schema import LEDGER, Schema
 
 # The suffixes of the files that SQLite keeps. A journal is left by a process that was killed while
 # it made the file.
@@ -68,18 +68,11 @@ class SchemaError(ContentSpiderError):
 
 
 @cache
-def _tables(schema: Schema, is_former: bool = False) -> list[tuple[str, str, str, int]]:
-    """Return the rows of `TABLES` for a schema, or for the version before (*is_former*)."""
+def _tables(tables: str) -> list[tuple[str, str, str, int]]:
+    """Return the rows of `TABLES` for the SQL of some tables."""
     with closing(sqlite3.connect(":memory:")) as connection:
-        connection.executescript(schema.tables)
-        rows = connection.execute(TABLES).fetchall()
-    added = _tables(Schema("", 0, schema.added)) if is_former else []
-    return [row for row in rows if row not in added]
-
-
-def columns_of(schema: Schema, table: str) -> dict[str, str]:
-    """Return the columns of a table with their SQLite types, in order."""
-    return {column: kind for name, column, kind, _ in _tables(schema) if name == table}
+        connection.executescript(tables)
+        return connection.execute(TABLES).fetchall()
 
 
 def lock_of(path: Path) -> FileLock:
@@ -120,11 +113,10 @@ class Database:
         path: Path | None,
         durable: bool = True,
         read_only: bool = False,
-        schema: Schema = LEDGER,
+        schema: Schema = BOOK,
     ) -> None:
         self.path = path
         self._schema = schema
-        self._vacuuming: sqlite3.Connection | None = None
         self.is_durable = durable and not read_only and path is not None
         self._lock = lock_of(path) if path and not read_only else None
         try:
@@ -167,8 +159,11 @@ class Database:
         # One text that is not UTF-8 must not make all other records unreadable.
         connection.text_factory = partial(str, encoding="utf-8", errors="replace")
         version = connection.execute("PRAGMA user_version").fetchone()[0]
-        is_former = bool(schema.added) and version == schema.version - 1
-        if version not in (0, schema.version) and not is_former:
+        if version in schema.migrations:
+            connection.close()
+            self._migrate(read_only)
+            return self._open(read_only)
+        if version not in (0, schema.version):
             connection.close()
             raise SchemaError(
                 f"{self.path} was written by another version of contentspider (schema {version};"
@@ -176,7 +171,7 @@ class Database:
                 " another name (--name)"
             )
         is_ours = connection.execute(TABLES).fetchall() == (
-            _tables(schema, is_former) if version else []
+            _tables(schema.tables) if version else []
         )
         if not is_ours or connection.execute(FOREIGN).fetchone():
             connection.close()
@@ -185,21 +180,31 @@ class Database:
             )
         if not read_only:
             connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
+            connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute(f"PRAGMA synchronous = {'NORMAL' if self.is_durable else 'OFF'}")
-            # The log of a history can be large. `sync` moves it, in a thread.
-            checkpoint_pages = CHECKPOINT_PAGES if schema is LEDGER else 0
-            connection.execute(f"PRAGMA wal_autocheckpoint = {checkpoint_pages}")
-            if version != schema.version:
-                tables = schema.added if is_former else schema.tables
+            # `sync` moves the log into the file, in a thread.
+            connection.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
+            if not version:
                 connection.executescript(
-                    f"BEGIN; {tables} PRAGMA user_version = {schema.version}; COMMIT"
+                    f"BEGIN; {schema.tables} PRAGMA user_version = {schema.version}; COMMIT"
                 )
             if self.is_durable:
                 connection.execute("BEGIN")
-        elif is_former:  # temporary tables, which are not written to the file
-            connection.executescript(schema.added.replace("CREATE TABLE", "CREATE TEMP TABLE"))
         return connection
+
+    def _migrate(self, read_only: bool) -> None:
+        """Bring an older file to the version of the schema, in one transaction."""
+        assert self.path
+        lock = lock_of(self.path) if read_only else nullcontext()
+        with lock, closing(sqlite3.connect(self.path, isolation_level=None)) as connection:
+            version = connection.execute("PRAGMA user_version").fetchone()[0]
+            while version in self._schema.migrations:
+                connection.executescript(
+                    f"BEGIN; {self._schema.migrations[version]}"
+                    f" PRAGMA user_version = {version + 1}; COMMIT"
+                )
+                version += 1
 
     @contextmanager
     def report_damage(self) -> Iterator[None]:
@@ -291,31 +296,11 @@ class Database:
             with closing(sqlite3.connect(self.path)) as connection, busy:
                 connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
-    def vacuum(self) -> None:
-        """Return the space of deleted rows to the disk, after a commit; can run in a thread, and
-        `interrupt` ends it. Raises `LedgerFullError`.
-        """
-        if self.path is None or not self.is_durable:
-            return
-        with closing(sqlite3.connect(self.path, isolation_level=None)) as connection:
-            self._vacuuming = connection
-            try:
-                connection.execute("VACUUM")
-            except sqlite3.DatabaseError as error:
-                raise LedgerFullError(f"{self.name}: {error}") from error
-            finally:
-                self._vacuuming = None
-
-    def interrupt(self) -> None:
-        """End `vacuum` in another thread; the file stays as it was before."""
-        if self._vacuuming is not None:
-            with suppress(sqlite3.ProgrammingError):  # it has just ended
-                self._vacuuming.interrupt()
-
-    def interrupt_check(self) -> None:
-        """End `check` in another thread, as if the file were damaged."""
-        with suppress(sqlite3.ProgrammingError):  # it has just ended
-            self._connection.interrupt()
+    def give_back(self, pages: int) -> bool:
+        """Return some free database pages to the system; tell whether there are more."""
+        for _ in self.rows(f"PRAGMA incremental_vacuum({pages})"):
+            pass
+        return self.count("PRAGMA freelist_count") > 0
 
     def rollback(self) -> None:
         """Drop all changes since the last commit; a resumed crawl makes them again."""
@@ -328,7 +313,7 @@ class Database:
         """Read the whole file; if it is damaged, close it and raise `StateError`."""
         try:
             result = self._connection.execute("PRAGMA quick_check(1)").fetchone()[0]
-            for table, columns in groupby(_tables(self._schema), itemgetter(0)):
+            for table, columns in groupby(_tables(self._schema.tables), itemgetter(0)):
                 wrong_types = " OR ".join(
                     f"typeof({column}) NOT IN ('null', '{kind.lower()}')"
                     for _, column, kind, _ in columns
@@ -344,14 +329,6 @@ class Database:
             raise StateError(
                 f"{self.path} is damaged ({result}); delete it to start over", code="damaged"
             )
-
-    def detach(self) -> bool:
-        """Move the log into the file and close it; return False if another process reads it."""
-        if self._connection.in_transaction:
-            self._connection.execute("COMMIT")
-        busy, *_ = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-        self.close()
-        return not busy
 
     def close(self, delete: bool = False) -> None:
         """Close the file without a commit; with *delete*, also remove it."""

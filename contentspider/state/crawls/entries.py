@@ -1,4 +1,4 @@
-"""The pages of a history for search indexes, numbered by their last changes."""
+"""The pages of a book for search indexes, numbered by their last changes."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from typing import Any
 from contentspider.ground.errors import DAMAGE
 from contentspider.recrawl.changes import LIVE
 from contentspider.site.models.record import HASH_PART
-from contentspider.state.compression import RecordCompressor
-from contentspider.state.history.anchors import RECORD_KIND
-from contentspider.state.history.position import HistoryPosition
-from contentspider.state.ledger.database import Database
-from contentspider.state.schema import HISTORY
+from contentspider.state.book.anchors import RECORD_KIND
+from contentspider.state.book.changes import IS_PUBLISHED
+from contentspider.state.book.pages import IS_LIVE, PUBLISHED
+from contentspider.state.crawls.books import read_book
+from contentspider.state.crawls.position import HistoryPosition
 
 logger = logging.getLogger(__name__)
 
@@ -33,22 +33,26 @@ class Entry:
 
 
 class Entries:
-    """The indexed pages of the history at *path*, read only; raises the errors of `Database`."""
+    """The indexed pages of the book at *path*, read only; raises the errors of `Database`."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._database = Database(path, True, True, HISTORY)
-        self._packing = RecordCompressor(self._database)
-        self.close = self._database.close
+        book = read_book(path)
+        self._database = book.database
+        self._contents = book.contents
+        self.close = book.close
 
     @property
     def last(self) -> int:
         """Return the number of the last change."""
-        return self._database.count("SELECT max(seq) FROM pages")
+        return self._database.count(f"SELECT max(seq) FROM pages WHERE {PUBLISHED}")  # noqa: S608
 
     def count(self, after: int = 0) -> int:
         """Return how many pages have changed after the change number *after*."""
-        return self._database.count("SELECT count(*) FROM pages WHERE seq > ?", (after,))
+        return self._database.count(
+            f"SELECT count(*) FROM pages WHERE seq > ? AND {PUBLISHED}",  # noqa: S608
+            (after,),
+        )
 
     def live_count(self) -> int:
         """Return how many pages belong in an index."""
@@ -58,10 +62,10 @@ class Entries:
         """Return how many pages have gone after the change number *after*. Pages whose text is at
         a new address do not count, but a new page replaces one page only.
         """
-        gone = "FROM pages WHERE state = 'gone' AND seq > ?"
+        gone = f"FROM pages WHERE state = 'gone' AND seq > ? AND {PUBLISHED}"
         moved = (
             f"SELECT count(DISTINCT content_hash) {gone} AND content_hash IN"  # noqa: S608 - ours
-            " (SELECT content_hash FROM pages WHERE state = 'live' AND seq > ?)"
+            f" (SELECT content_hash FROM pages WHERE seq > ? AND {IS_LIVE})"
         )
         count = self._database.count(f"SELECT count(*) {gone}", (after,))
         return count - self._database.count(moved, (after, after))
@@ -69,7 +73,8 @@ class Entries:
     def moved_count(self, after: int) -> int:
         """Return how many pages are at a new address since the change number *after*."""
         left = self._database.count(
-            "SELECT count(*) FROM pages WHERE state != 'live' AND seq > ?", (after,)
+            f"SELECT count(*) FROM pages WHERE state != 'live' AND seq > ? AND {PUBLISHED}",  # noqa: S608
+            (after,),
         )
         return left - self.gone_count(after)
 
@@ -85,7 +90,7 @@ class Entries:
 
     def position(self) -> HistoryPosition:
         """Return the position of the history in its change log; the history must have pages."""
-        query = "SELECT key, ended FROM crawls ORDER BY number DESC LIMIT 1"
+        query = "SELECT key, ended FROM crawls WHERE ended != '' ORDER BY number DESC LIMIT 1"
         key, ended = self._database.row(query) or ("", "")
         return HistoryPosition(key, ended, self.last, self._made_at(self.last))
 
@@ -101,12 +106,14 @@ class Entries:
 
     def last_crawl(self) -> dict[str, Any] | None:
         """Return when the last crawl ``ended``, and its number of ``changes`` of each kind."""
-        row = self._database.row("SELECT number, ended FROM crawls ORDER BY number DESC LIMIT 1")
+        row = self._database.row(
+            "SELECT number, ended FROM crawls WHERE ended != '' ORDER BY number DESC LIMIT 1"
+        )
         if row is None:
             return None
         query = (
-            "SELECT change, count(*) FROM changes WHERE crawl = ? AND change != ?"
-            " GROUP BY 1 ORDER BY 1"
+            f"SELECT change, count(*) FROM changes WHERE crawl = ? AND change != ?"  # noqa: S608
+            f" AND {IS_PUBLISHED} GROUP BY 1 ORDER BY 1"
         )
         return {"ended": row[1], "changes": dict(self._database.rows(query, (row[0], RECORD_KIND)))}
 
@@ -125,15 +132,15 @@ class Entries:
         return ((page_id, _document_hash(*values)) for page_id, *values in rows)
 
     def _read(self, which: str, value: object) -> Iterator[Entry]:
-        rows = self._database.rows(f"{ENTRIES} WHERE {which}", (value,))
+        rows = self._database.rows(f"{ENTRIES} AND {which}", (value,))
         yield from filter(None, map(self._entry, rows))
 
     def _entry(self, row: Sequence[Any]) -> Entry | None:
-        page_id, seq, item_hash, state, packed, first_seen, changed_at, anchors = row
-        if state != LIVE or packed is None:
+        page_id, seq, item_hash, state, number, first_seen, changed_at, anchors = row
+        if state != LIVE or number is None:
             return Entry(page_id, seq, "", None)
         try:
-            item = json.loads(self._packing.unpack(packed))
+            item = json.loads(self._contents.get(number))
             # The item was stored before its crawl ended, so these dates may be older in it.
             item |= {"first_seen": first_seen, "changed_at": changed_at}
             if anchors:
@@ -155,5 +162,8 @@ def _document_hash(item_hash: str, anchors: str) -> str:
     return f"{item_hash}-{sha256(anchors.encode()).hexdigest()[:HASH_PART]}"
 
 
-INDEXED = "FROM pages WHERE state = 'live' AND item IS NOT NULL"
-ENTRIES = "SELECT id, seq, item_hash, state, item, first_seen, changed_at, anchors FROM pages"
+INDEXED = f"FROM pages WHERE {IS_LIVE} AND item IS NOT NULL"
+ENTRIES = (
+    "SELECT id, seq, item_hash, state, item, first_seen, changed_at, anchors FROM pages"  # noqa: S608
+    f" WHERE {PUBLISHED}"
+)

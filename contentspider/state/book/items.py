@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from contentspider.ground.compression import needs_dictionary, pack, unpack
 from contentspider.ground.errors import DAMAGE, ContentSpiderError
 from contentspider.ground.json_text import json_text
 from contentspider.page.input.page import Page
 from contentspider.site.models.record import refilled
-from contentspider.state.ledger.item_json import dump_item, load_item
+from contentspider.state.book.contents import ITEM, PAGE
+from contentspider.state.book.item_json import dump_item, load_item
 
 if TYPE_CHECKING:
-    from contentspider.state.ledger.database import Database
-    from contentspider.state.ledger.frontier import Frontier
+    from contentspider.state.book.contents import Contents
+    from contentspider.state.book.frontier import Frontier
+    from contentspider.state.database import Database
 
 logger = logging.getLogger(__name__)
-
-LineOf = Callable[[str], "bytes | None"]
 
 
 @dataclass(slots=True)
@@ -32,7 +30,9 @@ class ItemBinding:
     *page_row* is the row of the page's address, *address_row* the row of the address whose callback
     gave the item. *key* identifies the item, *held_row* is its row while it is held, and *may_pass*
     tells that it need not be held (any more). *page_id* is the page's id; *names* are the names of
-    our fields in the item if they differ. *is_unsent*: the page comes from the history.
+    our fields in the item if they differ. *is_unsent*: the page comes from the book. *content* is
+    the number of the page in `Contents`, if it is stored, and *text* its main content, if that is
+    new.
     """
 
     page: Page
@@ -44,13 +44,20 @@ class ItemBinding:
     page_id: str | None = None
     names: Mapping[str, str] | None = None
     is_unsent: bool = False
+    content: int | None = None
+    text: str | None = None
+
+
+# The number of an item's line in `Contents`, and the item with our field names.
+Released = tuple[int, "dict[str, Any]"]
 
 
 class Items:
     """A crawl's items: held, then released or dropped. Items that are not data stay in memory."""
 
-    def __init__(self, database: Database, frontier: Frontier) -> None:
+    def __init__(self, database: Database, frontier: Frontier, contents: Contents) -> None:
         self._database = database
+        self._contents = contents
         self._do = database.do
         self._frontier = frontier
         self._unstorable: dict[int, Any] = {}
@@ -72,13 +79,19 @@ class Items:
         added = self._do(
             "INSERT INTO held_items (key, address, site, item, page, page_address)"
             " VALUES (?, ?, ?, ?, ?, ?)",
-            (hand.key, hand.address_row, site, text, hand.page.dump(), hand.page_row),
+            (hand.key, hand.address_row, site, text, self._put(hand), hand.page_row),
         )
         if unstorable is not None:
             self._unstorable[added.lastrowid or 0] = unstorable
             if hand.address_row is not None:
                 self._frontier.keep_open(hand.address_row)
         return True
+
+    def _put(self, hand: ItemBinding) -> int:
+        """Return the number of the content of an item's page, which is stored if need be."""
+        if hand.content is None:
+            hand.content = self._contents.put(PAGE, hand.page.to_json())
+        return hand.content
 
     def held_counts(self) -> dict[str, int]:
         """Return how many items of each site are held."""
@@ -90,10 +103,10 @@ class Items:
         """Yield the pages of a site's held items in order, each once; skip damaged ones."""
         urls: set[str] = set()
         for row in self._held_rows(site):
-            data = self._database.value("SELECT page FROM held_items WHERE number = ?", (row,))
+            number = self._database.value("SELECT page FROM held_items WHERE number = ?", (row,))
             try:
-                page = Page.load(data)
-            except ContentSpiderError as error:
+                page = Page.parse(self._contents.get(number))
+            except (ContentSpiderError, *DAMAGE) as error:
                 self._log_damaged(site, error)
                 continue
             if page.url not in urls:
@@ -104,11 +117,12 @@ class Items:
         """Yield the held items of a site with their pages; skip damaged ones. They stay held."""
         query = "SELECT item, page, key, address, page_address FROM held_items WHERE number = ?"
         for row in self._held_rows(site):
-            text, page, key, address_row, page_row = self._database.row(query, (row,))
+            text, number, key, address_row, page_row = self._database.row(query, (row,))
             try:
                 item = load_item(text) if text else self._unstorable[row]
-                hand = ItemBinding(Page.load(page), page_row, address_row, key, row, may_pass=True)
-            except (ContentSpiderError, KeyError) as error:
+                page = Page.parse(self._contents.get(number))
+                hand = ItemBinding(page, page_row, address_row, key, row, True, content=number)
+            except (ContentSpiderError, *DAMAGE) as error:
                 self._log_damaged(site, error)
                 continue
             yield item, hand
@@ -130,106 +144,110 @@ class Items:
         )
 
     def record(
-        self, hand: ItemBinding, line: bytes | None = None, reason: str | None = None
-    ) -> bool:
-        """Record an item's *line*, or the *reason* for dropping it; False if it was recorded."""
+        self,
+        hand: ItemBinding,
+        line: bytes | None = None,
+        reason: str | None = None,
+        base: int | None = None,
+    ) -> tuple[bool, int | None]:
+        """Record an item's *line*, or the *reason* for dropping it. Return whether it is new, and
+        the number of the line's content. *base* is the number of a content that is like the line.
+        """
         if hand.held_row is not None:
             self._do("DELETE FROM held_items WHERE number = ?", (hand.held_row,))
             was_kept = self._unstorable.pop(hand.held_row, None) is not None
             if was_kept and hand.address_row is not None:
                 self._frontier.allow_end(hand.address_row)
         if hand.key is None:
-            return True
-        packed = pack(line) if line is not None else None
+            return True, None
+        if self._database.value("SELECT 1 FROM items WHERE key = ?", (hand.key,)):
+            return False, None
+        number = self._contents.put(ITEM, line, base) if line is not None else None
         names = json.dumps(hand.names) if hand.names else None
-        added = self._do(
-            "INSERT OR IGNORE INTO items (key, address, line, reason, page, names)"
-            " VALUES (?, ?, ?, ?, ?, ?)",
-            (hand.key, hand.address_row, packed, reason, hand.page_id, names),
+        self._do(
+            "INSERT INTO items (key, address, line, reason, page, names) VALUES (?, ?, ?, ?, ?, ?)",
+            (hand.key, hand.address_row, number, reason, hand.page_id, names),
         )
-        return added.rowcount > 0
+        return True, number
 
     def has_item(self, key: str) -> bool:
         """Tell whether the item with a key is held, released or dropped."""
         query = "SELECT 1 FROM items WHERE key = ? UNION ALL SELECT 1 FROM held_items WHERE key = ?"
         return self._database.row(query, (key, key)) is not None
 
-    def item_of_page(self, page_id: str, unless: str) -> tuple[bool, dict[str, Any] | None]:
-        """Return whether a page's item is recorded, and the released item with our field names."""
-        self._index_pages()
-        row = self._database.row(
-            "SELECT line, names FROM items WHERE page = ? AND reason IS NOT ?"
-            " ORDER BY line IS NULL, number LIMIT 1",
-            (page_id, unless),
-        )
-        if row is None:
-            return False, None
-        try:
-            return True, _by_our_names(*_load_line(*row)) if row[0] is not None else None
-        except DAMAGE as error:
-            message = "%s: the item of page %s is damaged (%s): the history keeps the previous item"
-            logger.error(message, self._database.name, page_id, error)
-            return False, None
-
     def has_dropped(self, page_id: str, reason: str) -> bool:
         """Tell whether an item of a page was dropped for a *reason*."""
+        self._index_pages()
         query = "SELECT 1 FROM items WHERE page = ? AND reason = ?"
         return self._database.row(query, (page_id, reason)) is not None
 
-    def refill(self, page_id: str, fields: Mapping[str, Any]) -> bool:
-        """Put other *fields*, with our names, into the released items of a page. Return whether the
-        page has such items.
+    def released(self, page_id: str) -> Released | None:
+        """Return the first released item of a page; None without one, or for a damaged one."""
+        self._index_pages()
+        query = (
+            "SELECT number, line, names FROM items WHERE page = ? AND line IS NOT NULL"
+            " ORDER BY number LIMIT 1"
+        )
+        if (row := self._database.row(query, (page_id,))) is None:
+            return None
+        number, content, names = row
+        try:
+            return content, our_item(self._contents.get(content), _names(names))
+        except DAMAGE as error:
+            self._log_lost(number, page_id, error)
+            return None
+
+    def refill(self, page_id: str, fields: Mapping[str, Any]) -> Released | None:
+        """Put other *fields*, with our names, into the released items of a page. Return the first
+        of them; None if the page has no such items.
         """
         self._index_pages()
-        query = "SELECT number, line, names FROM items WHERE page = ? AND line IS NOT NULL"
-        rows = list(self._database.rows(query, (page_id,)))
-        for number, packed, names in rows:
-            with suppress(*DAMAGE):  # `item_of_page` reports a damaged item
-                record, ours = _load_line(packed, names)
-                for name, value in refilled(_by_our_names(record, ours), fields).items():
-                    record[ours.get(name, name)] = value
-                line = json_text(record).encode("utf-8", "replace")
-                self._do("UPDATE items SET line = ? WHERE number = ?", (pack(line), number))
-        return bool(rows)
+        query = (
+            "SELECT number, line, names FROM items WHERE page = ? AND line IS NOT NULL"
+            " ORDER BY number"
+        )
+        first: Released | None = None
+        for number, content, names in list(self._database.rows(query, (page_id,))):
+            try:
+                record, ours = json.loads(self._contents.get(content)), _names(names)
+                item = _by_our_names(record, ours)
+            except DAMAGE as error:
+                self._log_lost(number, page_id, error)
+                continue
+            for name, value in refilled(item, fields).items():
+                record[ours.get(name, name)] = value
+            line = json_text(record).encode("utf-8", "replace")
+            content = self._contents.put(ITEM, line, content)
+            self._do("UPDATE items SET line = ? WHERE number = ?", (content, number))
+            first = first or (content, _by_our_names(record, ours))
+        return first
 
     def _index_pages(self) -> None:
         # Used only at the end of a crawl.
         self._do("CREATE INDEX IF NOT EXISTS items_by_page ON items (page)")
 
-    def compress_lines(self, line_of: LineOf) -> Iterator[None]:
-        """Compress each item with the history's line for its page, to store only the difference.
-        Each step of the iterator does one item.
-        """
-        query = "SELECT number, line, page FROM items WHERE line IS NOT NULL AND page IS NOT NULL"
-        for number, packed, page_id in self._database.rows(query):
-            with suppress(*DAMAGE):
-                if dictionary := line_of(page_id):
-                    line = pack(unpack(packed), dictionary)
-                    self._do("UPDATE items SET line = ? WHERE number = ?", (line, number))
-            yield
-
-    def lines(self, line_of: LineOf = lambda _: None) -> Iterator[bytes]:
-        """Yield the JSON line of every released item in the order of release; skip damaged ones.
-
-        *line_of* gives the history's line for a page's id, as in `compress_lines`.
-        """
+    def lines(self) -> Iterator[bytes]:
+        """Yield the JSON line of every released item in the order of release; skip damaged ones."""
         query = (
-            "SELECT items.number, line, page, url FROM items"
+            "SELECT items.number, line, url FROM items"
             " LEFT JOIN addresses ON addresses.number = items.address"
             " WHERE items.number > ? AND line IS NOT NULL ORDER BY items.number LIMIT 1"
         )
-        for number, packed, page_id, url in self._database.following(query):
+        for number, content, url in self._database.following(query):
             try:
-                line = unpack(packed, line_of(page_id) or b"" if needs_dictionary(packed) else b"")
+                line = self._contents.get(content)
             except DAMAGE as error:
-                message = "%s: item %d (of %s) is damaged (%s) and left out; a new crawl writes it"
-                logger.error(message, self._database.name, number, url, error)
+                self._log_lost(number, url, error)
                 continue
             yield line
 
-    def records(self, line_of: LineOf = lambda _: None) -> Iterator[dict[str, Any]]:
+    def _log_lost(self, number: int, url: str, error: Exception) -> None:
+        message = "%s: item %d (of %s) is damaged (%s) and left out; a new crawl writes it"
+        logger.error(message, self._database.name, number, url, error)
+
+    def records(self) -> Iterator[dict[str, Any]]:
         """Yield every released item as a dict, as `lines` does."""
-        for line in self.lines(line_of):
+        for line in self.lines():
             try:
                 record = dict(json.loads(line))
             except DAMAGE as error:
@@ -248,9 +266,14 @@ class Items:
         return self._database.count(f"SELECT count(*) FROM items WHERE {which}", values)  # noqa: S608
 
 
-def _load_line(line: bytes, names: str | None) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return an item, and the names that it has for our fields, if they differ from our names."""
-    return json.loads(unpack(line)), json.loads(names) if names else {}
+def _names(names: str | None) -> dict[str, str]:
+    """Return the names that an item has for our fields, if they differ from our names."""
+    return json.loads(names) if names else {}
+
+
+def our_item(line: bytes, names: Mapping[str, str] | None) -> dict[str, Any]:
+    """Return the item in a line with our field names; *names* are the item's names for them."""
+    return _by_our_names(json.loads(line), names or {})
 
 
 def _by_our_names(record: Mapping[str, Any], ours: Mapping[str, str]) -> dict[str, Any]:

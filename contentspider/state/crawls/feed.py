@@ -11,7 +11,7 @@ from contentspider.recrawl.changes import CHANGES, REFILTERED, UNCHANGED
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from contentspider.state.history.history import History
+    from contentspider.state.book.known import KnownPages
 
 # What feeds and webhooks report, unless the user chooses other kinds: the changes of the site.
 REPORTED_KINDS = tuple(kind for kind in CHANGES if kind not in (UNCHANGED, REFILTERED))
@@ -24,7 +24,9 @@ def change_id(crawl: str, record: Mapping[str, Any]) -> str:
     return f"change_{sha256(key.encode('utf-8', 'replace')).hexdigest()[:32]}"
 
 
-def json_feed(crawl: str, history: History, records: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+def json_feed(
+    crawl: str, known: KnownPages, records: Iterable[Mapping[str, Any]]
+) -> dict[str, Any]:
     """Return a JSON Feed (version 1.1) of the newest `MAX_FEED_ITEMS` change records of a *crawl*,
     the newest first. Each item has the change record in ``_contentspider``.
     """
@@ -32,7 +34,7 @@ def json_feed(crawl: str, history: History, records: Iterable[Mapping[str, Any]]
     items = []
     for record in reversed(newest):
         change, url = str(record["change"]), str(record["url"])
-        title = history.item(record["id"]).get("title") or url
+        title = known.item(record["id"]).get("title") or url
         details = [change, record["reason"]]
         if record["previous_url"]:
             details.append(f"before at {record['previous_url']}")

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from contentspider.ground.addresses import host_of
 from contentspider.state.address_state import AddressState, next_state
-from contentspider.state.ledger.queue import Queue
+from contentspider.state.book.queue import Queue
 
 if TYPE_CHECKING:
-    from contentspider.state.ledger.database import Database
+    from contentspider.state.database import Database
 
 MAX_DEATHS = 3  # an address fails for good if this many runs died while it was in flight
 QUEUED, TAKEN = AddressState.QUEUED, AddressState.TAKEN

@@ -16,7 +16,7 @@ from contentspider.state.outcome import is_large_loss
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from contentspider.state.ledger.database import Database
+    from contentspider.state.database import Database
 
 FAILED_CRAWLS = 3  # an address is known as broken after it failed in so many crawls in a row
 # A broken address is requested after 1, 2, 4, ... crawls. It is never left out for more crawls, or
@@ -44,7 +44,7 @@ class BrokenAddress:
 
 
 class BrokenAddresses:
-    """The addresses in a history that failed in the last crawls that requested them."""
+    """The addresses in a book that failed in the last crawls that requested them."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -52,12 +52,9 @@ class BrokenAddresses:
         self._before: dict[str, BrokenAddress] = {}
         self._crawl = 0
 
-    def begin(self, crawl: str) -> None:
-        """Read the addresses for the crawl with this key. A resumed run belongs to its crawl."""
-        count = self._database.count
-        self._crawl = count("SELECT number FROM crawls WHERE key = ?", (crawl,)) or (
-            1 + count("SELECT seq FROM sqlite_sequence WHERE name = 'crawls'")
-        )
+    def begin(self, crawl: int) -> None:
+        """Read the addresses for a crawl. A resumed run belongs to its crawl."""
+        self._crawl = crawl
         self._before = {page_id(address.url): address for address in self.all()}
 
     def all(self) -> Iterator[BrokenAddress]:

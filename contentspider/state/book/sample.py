@@ -6,14 +6,16 @@ import logging
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from contentspider.ground.errors import ContentSpiderError
+from contentspider.ground.errors import DAMAGE, ContentSpiderError
 from contentspider.page.input.page import Page
 from contentspider.site.learn.templates import page_template
 from contentspider.site.sample import sample_order
-from contentspider.state.ledger.places import FRONT, SamplePlaces
+from contentspider.state.book.contents import PAGE
+from contentspider.state.book.places import FRONT, SamplePlaces
 
 if TYPE_CHECKING:
-    from contentspider.state.ledger.database import Database
+    from contentspider.state.book.contents import Contents
+    from contentspider.state.database import Database
 
 logger = logging.getLogger(__name__)
 
@@ -28,26 +30,33 @@ class PageSample:
     """
 
     def __init__(
-        self, database: Database, site_pages: int = SITE_PAGES, all_pages: int = ALL_PAGES
+        self,
+        database: Database,
+        contents: Contents,
+        site_pages: int = SITE_PAGES,
+        all_pages: int = ALL_PAGES,
     ) -> None:
         self._database = database
+        self._contents = contents
         self._do = database.do
         self._site_pages, self._all_pages = site_pages, all_pages
-        query = "SELECT site, count(*) FROM pages GROUP BY site"
+        query = "SELECT site, count(*) FROM sample GROUP BY site"
         self._counts: dict[str, int] = dict(database.rows(query))
         self._places: dict[str, SamplePlaces] = {}
         # The places of the stored pages by their keys, of the sites in `_places`.
         self._stored: dict[str, dict[bytes, bytes]] = {}
 
-    def offer(self, site: str, page: Page, has_own_text: bool = False) -> None:
+    def offer(
+        self, site: str, page: Page, has_own_text: bool = False, number: int | None = None
+    ) -> None:
         """Keep a page if it belongs to its site's sample. For most pages this costs one hash and
-        the search for the path of most text.
+        the search for the path of most text. *number* is that of its content, if it is stored.
         """
         places = self._of_site(site)
         key = sample_order(page.url) + page_template(page)
         if not places.add(key, has_own_text):
             return
-        self._store(site, page)
+        self._store(site, page, number)
         while sum(self._counts.values()) > self._all_pages:
             largest = max(self._counts, key=lambda name: (self._counts[name], name))
             places = self._of_site(largest)
@@ -58,7 +67,7 @@ class PageSample:
     def _of_site(self, site: str) -> SamplePlaces:
         """Return the places of a site's pages; reads them from the table the first time."""
         if site not in self._places:
-            rows = self._database.rows("SELECT place FROM pages WHERE site = ?", (site,))
+            rows = self._database.rows("SELECT place FROM sample WHERE site = ?", (site,))
             # A damaged place may be of any type.
             stored = [place for (place,) in rows if isinstance(place, bytes)]
             size, count = self._site_pages, len(stored)
@@ -69,23 +78,24 @@ class PageSample:
             self._stored[site] = {place.removeprefix(FRONT): place for place in stored}
         return self._places[site]
 
-    def _store(self, site: str, page: Page | None = None) -> None:
+    def _store(self, site: str, page: Page | None = None, number: int | None = None) -> None:
         """Bring the table to the present places of a site; *page* may be new."""
         places, stored = self._places[site].all(), self._stored[site]
         for key in stored.keys() - places.keys():
-            self._do("DELETE FROM pages WHERE site = ? AND place = ?", (site, stored[key]))
+            self._do("DELETE FROM sample WHERE site = ? AND place = ?", (site, stored[key]))
         for key, place in places.items():
             if key not in stored and page is not None:
-                values = (site, place, page.url, page.dump())
-                self._do("INSERT OR REPLACE INTO pages VALUES (?, ?, ?, ?)", values)
+                number = number or self._contents.put(PAGE, page.to_json())
+                values = (site, place, page.url, number)
+                self._do("INSERT OR REPLACE INTO sample VALUES (?, ?, ?, ?)", values)
             elif stored.get(key, place) != place:
-                move = "UPDATE pages SET place = ? WHERE site = ? AND place = ?"
+                move = "UPDATE sample SET place = ? WHERE site = ? AND place = ?"
                 self._do(move, (place, site, stored[key]))
         self._stored[site], self._counts[site] = places, len(places)
 
     def sample(self, site: str) -> Iterator[Page]:
         """Yield the sampled pages of a site in the order of their addresses; skip damaged ones."""
-        yield from self._read("SELECT url, page FROM pages WHERE site = ? ORDER BY url", site)
+        yield from self._read("SELECT url, page FROM sample WHERE site = ? ORDER BY url", site)
 
     def uniform(self, site: str) -> Iterator[Page]:
         """Yield the pages of `sample` that stay for their order.
@@ -93,24 +103,24 @@ class PageSample:
         The other pages stay for their template, so rare templates have more pages than their share.
         """
         query = (
-            "SELECT * FROM (SELECT url, page FROM pages WHERE site = ? ORDER BY place LIMIT ?)"
+            "SELECT * FROM (SELECT url, page FROM sample WHERE site = ? ORDER BY place LIMIT ?)"
             " ORDER BY url"
         )
         yield from self._read(query, site, self._site_pages)
 
     def visited(self, site: str) -> Iterator[Page]:
-        """Yield the new and changed pages of a site that this crawl has read; skip damaged ones."""
+        """Yield the pages of a site that this crawl has read; skip damaged ones."""
         yield from self._read(
-            "SELECT json_extract(visit, '$.url'), page FROM visits"
-            " WHERE page IS NOT NULL AND json_extract(visit, '$.site') = ?",
+            "SELECT url, page FROM pages WHERE run > (SELECT run FROM published)"
+            " AND page IS NOT NULL AND site = ? ORDER BY number",
             site,
         )
 
     def _read(self, query: str, *values: object) -> Iterator[Page]:
-        for url, data in self._database.rows(query, values):
+        for url, number in self._database.rows(query, values):
             try:
-                page = Page.load(data)
-            except ContentSpiderError as error:
+                page = Page.parse(self._contents.get(number))
+            except (ContentSpiderError, *DAMAGE) as error:
                 logger.error("%s: %s is left out: %s", self._database.name, url, error)
                 continue
             yield page
@@ -121,4 +131,4 @@ class PageSample:
 
     def urls(self) -> Iterator[str]:
         """Yield the addresses of the sampled pages."""
-        return (url for (url,) in self._database.rows("SELECT url FROM pages"))
+        return (url for (url,) in self._database.rows("SELECT url FROM sample"))

@@ -9,7 +9,7 @@ from contentspider.ground.times import days_between, now
 from contentspider.site.models.record import page_id
 
 if TYPE_CHECKING:
-    from contentspider.state.ledger.database import Database
+    from contentspider.state.database import Database
 
 MAX_DAYS = 30.0  # the longest time between two requests of a dead link
 FORGOTTEN_DAYS = 3 * MAX_DAYS
@@ -19,7 +19,7 @@ MIN_DUE_DAYS = 1.0
 
 
 class DeadLinks:
-    """The addresses in a history that were missing when a crawl requested them."""
+    """The addresses in a book that were missing when a crawl requested them."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -1,0 +1,290 @@
+"""The book of a crawl: its addresses, its items, and the pages of its sites, in one SQLite file."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from contentspider.ground.errors import DAMAGE, StateError
+from contentspider.ground.times import now
+from contentspider.state.book.anchors import Anchors
+from contentspider.state.book.answers import Answers, SitemapDates
+from contentspider.state.book.broken import BrokenAddresses
+from contentspider.state.book.changes import Changes
+from contentspider.state.book.contents import Contents
+from contentspider.state.book.copies import Copies
+from contentspider.state.book.dead_links import DeadLinks
+from contentspider.state.book.frontier import Claims, Frontier
+from contentspider.state.book.items import Items
+from contentspider.state.book.known import KnownPages
+from contentspider.state.book.own_texts import OwnAnswers, OwnTexts
+from contentspider.state.book.pages import BY_END, Pages
+from contentspider.state.book.sample import PageSample
+from contentspider.state.book.schema import CRAWL_TABLES
+from contentspider.state.book.sites import Sites
+from contentspider.state.book.visits import Visits
+from contentspider.state.database import Database
+
+logger = logging.getLogger(__name__)
+
+PORTION = 2_000  # rows that are deleted at a time
+# The columns that name contents.
+CONTENT_COLUMNS = {
+    "pages": "content, previous, page, item, links",
+    "answers": "links",
+    "held_items": "page",
+    "items": "line",
+    "sample": "page",
+}
+ENDING_FACT = "ending"  # a run has begun to write the end of the crawl
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One execution of a crawl; *ended* is None while the process runs, or if it was killed."""
+
+    number: int
+    started: str
+    pid: int
+    ended: str | None
+    reason: str | None
+
+
+class Runs:
+    """The runs of the present crawl, and the facts that a run stores for the next."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self.current = 0
+        self.crawl = database.count("SELECT max(number) FROM crawls")
+
+    def begin_crawl(self) -> None:
+        """Record the start of a crawl."""
+        statement = "INSERT INTO crawls (key) VALUES (?)"
+        self.crawl = self._database.do(statement, (uuid.uuid4().hex,)).lastrowid or 0
+
+    def begin(self) -> None:
+        """Record the start of this process' run."""
+        if not self.crawl:
+            self.begin_crawl()
+        statement = "INSERT INTO runs (crawl, started, pid) VALUES (?, ?, ?)"
+        values = (self.crawl, now(), os.getpid())
+        self.current = self._database.do(statement, values).lastrowid or 0
+
+    def end(self, reason: str) -> None:
+        """Record how this process' run ended."""
+        statement = "UPDATE runs SET ended = ?, reason = ? WHERE number = ?"
+        self._database.do(statement, (now(), reason, self.current))
+
+    def all(self) -> list[Run]:
+        """Return the runs of the crawl, first to last."""
+        query = (
+            "SELECT number, started, pid, ended, reason FROM runs WHERE crawl = ? ORDER BY number"
+        )
+        return [Run(*row) for row in self._database.rows(query, (self.crawl,))]
+
+    def last(self) -> Run | None:
+        """Return the last run, or None if the crawl has none."""
+        return next(reversed(self.all()), None)
+
+    def set_fact(self, name: str, value: object) -> None:
+        """Store a JSON value under a name."""
+        self._database.do("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, json.dumps(value)))
+
+    def fact(self, name: str) -> Any:
+        """Return the value stored under a name, or None; raises `StateError` if it is damaged."""
+        text = self._database.value("SELECT value FROM facts WHERE name = ?", (name,))
+        try:
+            return json.loads(text) if text else None
+        except DAMAGE as error:
+            raise StateError(
+                f"{self._database.name} is damaged ({name}: {error}); delete it to start over",
+                code="damaged",
+            ) from error
+
+
+class Book:
+    """The book in the file *path*, or in memory (None). See `Database` for its modes and errors.
+
+    `contentspider.state.crawls.books` opens books, and imports the files of earlier versions. A book
+    that is larger than *max_bytes* keeps the items of further pages, but not their blocks.
+    """
+
+    def __init__(
+        self,
+        path: Path | None,
+        durable: bool = True,
+        read_only: bool = False,
+        max_bytes: int = 10**9,
+    ) -> None:
+        self.path = path
+        self._max_bytes = max_bytes
+        self.database = database = Database(path, durable, read_only)
+        self.check, self.close = database.check, database.close
+        self.commit, self.sync = database.commit, database.sync
+        with database.report_damage():
+            self._open()
+
+    def _open(self) -> None:
+        database = self.database
+        self.contents = contents = Contents(database)
+        self.frontier = Frontier(database)
+        self.claims = Claims(database)
+        self.items = Items(database, self.frontier, contents)
+        self.sample = PageSample(database, contents)
+        self.own_texts = OwnTexts(database)
+        self.runs = Runs(database)
+        self.answers = Answers(database, contents)
+        self.sitemap_dates = SitemapDates(database)
+        self.pages = Pages(database, contents)
+        self.changes = Changes(database)
+        self.visits = Visits(self.pages, self.changes)
+        self.visits.crawl = self.runs.crawl
+        self.anchors = Anchors(database, contents, self.pages)
+        self.copies = Copies(database, self.anchors)
+        self.known = KnownPages(database, self.pages, contents, self.copies)
+        self.sites = Sites(database)
+        self.own_answers = OwnAnswers(database)
+        self.dead_links = DeadLinks(database)
+        self.broken = BrokenAddresses(database)
+
+    @property
+    def has_room(self) -> bool:
+        """Whether the book may keep the blocks of further pages."""
+        count = self.database.count
+        return count("PRAGMA page_count") * count("PRAGMA page_size") < self._max_bytes
+
+    def rollback(self) -> None:
+        """Drop all changes since the last commit; a resumed crawl makes them again."""
+        self.database.rollback()
+        self.contents.forget()
+        self.pages.forget()
+
+    def begin_run(self) -> list[str]:
+        """Requeue the work of the last run; return the addresses that may have killed processes."""
+        last = self.runs.last()
+        self.runs.begin()
+        self.visits.run, self.visits.crawl = self.runs.current, self.runs.crawl
+        killers = self.frontier.recover(died=last is not None and last.ended is None)
+        self.items.recover()
+        self.frontier.requeue_failed()
+        self.commit()
+        return killers
+
+    def end_run(self, reason: str) -> None:
+        """Record how this run ended, and commit."""
+        self.runs.end(reason)
+        self.commit()
+
+    def begin_crawl(self) -> None:
+        """Begin a new crawl: drop what belongs to the last one alone, and what an unfinished one
+        has not published.
+        """
+        do, since = self.database.do, (self.pages.published,)
+        for table in CRAWL_TABLES:
+            do(f"DELETE FROM {table}")  # noqa: S608 - our own names
+        for table in ("pages", "changes", "anchors", "copies"):
+            do(f"DELETE FROM {table} WHERE run > ?", since)  # noqa: S608 - our own names
+        do("DELETE FROM crawls WHERE ended = ''")
+        do("DELETE FROM runs WHERE number < ? AND crawl NOT IN (SELECT number FROM crawls)", since)
+        self._open()
+        self.runs.begin_crawl()
+        self.commit()
+
+    def begin_ending(self) -> None:
+        """Begin to write the end of the crawl. What an interrupted attempt has written is dropped:
+        it has been published for nobody.
+        """
+        do, since = self.database.do, (self.pages.published,)
+        if self.runs.fact(ENDING_FACT):
+            do("DELETE FROM changes WHERE run > ? AND origin = ?", (*since, BY_END))
+            do("DELETE FROM pages WHERE run > ? AND origin = ?", (*since, BY_END))
+            do("DELETE FROM anchors WHERE run > ?", since)
+            do("DELETE FROM copies WHERE run > ?", since)
+            do("UPDATE changes SET reason = '' WHERE run > ? AND change = 'new'", since)
+            do(
+                "UPDATE pages SET doubt = '', (anchors, missing_in) = (SELECT coalesce("
+                "max(known.anchors), ''), coalesce(max(known.missing_in), 0) FROM pages AS known"
+                " WHERE known.id = pages.id AND known.run <= ?) WHERE run > ?",
+                (*since, *since),
+            )
+        self.runs.set_fact(ENDING_FACT, True)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the last published crawl saw the whole site."""
+        query = "SELECT is_complete FROM crawls WHERE ended != '' ORDER BY number DESC LIMIT 1"
+        return bool(self.database.value(query))
+
+    def publish(self, is_complete: bool) -> None:
+        """Show readers what the crawl has found, and commit. *is_complete*: the crawl saw the whole
+        site.
+        """
+        do, number = self.database.do, self.runs.crawl
+        do("UPDATE published SET run = ?", (self.runs.current,))
+        statement = "UPDATE crawls SET ended = ?, is_complete = ? WHERE number = ?"
+        do(statement, (now(), is_complete, number))
+        do("DELETE FROM facts WHERE name = ?", (ENDING_FACT,))
+        self.commit()
+        self.pages.forget()
+
+    def clean(self, is_over: bool) -> Iterator[None]:
+        """Delete what nobody needs any more: versions of pages that newer ones replace, contents
+        without a page, and (if the crawl *is_over*) what only its requests needed. Yields and
+        commits after each portion, so that the caller can pause, or stop.
+        """
+        if is_over:
+            for table in ("claims", "answers", "sitemap_dates"):
+                self.database.do(f"DELETE FROM {table}")  # noqa: S608 - our own names
+        self.copies.clean()
+        yield from self._delete(
+            "pages",
+            "run <= (SELECT run FROM published) AND EXISTS (SELECT 1 FROM pages AS newer"
+            " WHERE newer.id = pages.id AND newer.run > pages.run"
+            " AND newer.run <= (SELECT run FROM published))",
+        )
+        yield from self._delete_contents()
+        while self.database.give_back(PORTION):
+            self.commit()
+            yield
+        self.commit()
+
+    def _delete(self, table: str, which: str) -> Iterator[None]:
+        """Delete the rows of a table that fulfil a condition, in portions by their numbers."""
+        last = self.database.count(f"SELECT max(number) FROM {table}")  # noqa: S608 - our own names
+        for first in range(0, last + 1, PORTION):
+            self.database.do(
+                f"DELETE FROM {table} WHERE number >= ? AND number < ? AND {which}",  # noqa: S608
+                (first, first + PORTION),
+            )
+            self.commit()
+            yield
+
+    def _delete_contents(self) -> Iterator[None]:
+        """Delete the contents that nothing names, in portions. A content names its base."""
+        rows, count = self.database.rows, self.database.count
+        last = count("SELECT max(number) FROM contents")
+        used = bytearray(last + 1)
+        for table, columns in CONTENT_COLUMNS.items():
+            for numbers in rows(f"SELECT {columns} FROM {table}"):  # noqa: S608 - our own names
+                for number in filter(None, numbers):
+                    used[number] = 1
+                yield
+        # A base was stored before the contents that are stored after it.
+        query = "SELECT number, base FROM contents WHERE base NOT NULL ORDER BY number DESC"
+        for number, base in rows(query):
+            used[base] |= used[number]
+            yield
+        for first in range(0, last + 1, PORTION):
+            numbers = range(first, min(first + PORTION, last + 1))
+            unused = json.dumps([number for number in numbers if not used[number]])
+            statement = "DELETE FROM contents WHERE number IN (SELECT value FROM json_each(?))"
+            self.database.do(statement, (unused,))
+            self.commit()
+            yield

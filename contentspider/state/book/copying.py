@@ -1,0 +1,31 @@
+"""Copies a book to a file, for a store."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from contentspider.state.outcome import FINISHED
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+# What a crawl that is over needs no more.
+FRONTIER_TABLES = ("addresses", "claims", "answers", "sitemap_dates")
+
+
+def copy_book(source: Path, target: Path) -> Path:
+    """Copy a book as its last commit left it, also while another process writes it. The copy lacks
+    the frontier of a crawl that is over. Raises sqlite3.Error.
+    """
+    target.unlink(missing_ok=True)
+    with closing(sqlite3.connect(source)) as old, closing(sqlite3.connect(target)) as new:
+        old.backup(new)
+        query = "SELECT reason FROM runs ORDER BY number DESC LIMIT 1"
+        if new.execute(query).fetchone() == (FINISHED,):
+            with new:
+                for table in FRONTIER_TABLES:
+                    new.execute(f"DELETE FROM {table}")  # noqa: S608 - our own names
+            new.execute("VACUUM")
+    return target

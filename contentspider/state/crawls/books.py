@@ -1,0 +1,335 @@
+"""Opens the books of crawls, sets damaged ones aside, and imports the files of earlier versions."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import shutil
+import sqlite3
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack, closing, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from filelock import Timeout
+
+from contentspider.ground.errors import DAMAGE, ContentSpiderError, StateError
+from contentspider.ground.scope import crawl_name
+from contentspider.site.hidden import SHELL, WALL
+from contentspider.state.address_state import AddressState
+from contentspider.state.book.book import Book, Run
+from contentspider.state.book.imports import (
+    HISTORY_VERSIONS,
+    LEDGER_VERSIONS,
+    OldFile,
+    OldHistory,
+    import_history,
+    import_ledger,
+    open_old,
+)
+from contentspider.state.book.schema import BOOK
+from contentspider.state.crawls.folder import state_folder
+from contentspider.state.database import (
+    PARTS,
+    LedgerBusyError,
+    SchemaError,
+    is_in_use,
+    lock_of,
+    remove,
+)
+from contentspider.state.outcome import FINISHED, INCOMPLETE, UNLEARNED_FACT
+
+if TYPE_CHECKING:
+    from contentspider.state.book.frontier import Frontier
+
+logger = logging.getLogger(__name__)
+
+TEMPORARY = "temporary"  # the folder of books that only one process uses
+HISTORIES = "history"  # the folder of histories, which earlier versions kept beside ledgers
+IMPORTED = ".imported"  # the suffix of files that were imported
+VERSION_END = 64  # bytes of a SQLite file, the last four of which are its version
+INCOMPLETE_RUNS = 2  # after this many runs that lack only unreadable pages, a crawl starts over
+HIDDEN_FACT = "hidden"  # the sites that hide their pages
+HIDING = {
+    SHELL: "gives pages with hardly any text: scripts build them (--render auto reads them)",
+    WALL: "gives the same page for most addresses, such as a consent or a form to log in",
+}
+# The states whose reasons a status shows.
+REASONED_STATES = (AddressState.RETRY, AddressState.FAILED, AddressState.SKIPPED)
+KILLED = "ended without notice: the process was killed, or the power was lost"
+
+
+def crawl_book(name: str, state_dir: str = "") -> Path:
+    """Return the path of the book of the crawl with a *name*."""
+    safe = re.sub(r"[^\w.+-]", "_", name).lstrip(".") or "crawl"
+    return state_folder(state_dir) / f"{safe}.sqlite"
+
+
+def name_of(starts: Sequence[str], scope: Sequence[Any], state_dir: str = "") -> str:
+    """Return the name of the crawl from some start addresses.
+
+    Earlier versions also put the *scope* (the other arguments of `crawl_name`) into the name. A
+    crawl keeps such a name if only it has a history.
+    """
+
+    def has_history(crawl: str) -> bool:
+        path = crawl_book(crawl, state_dir)
+        return path.exists() or (path.parent / HISTORIES / path.name).exists()
+
+    name, former = crawl_name(starts), crawl_name(starts, *scope)
+    return former if has_history(former) and not has_history(name) else name
+
+
+def read_book(path: Path) -> Book:
+    """Return the book at *path* for reading; files of an earlier version are imported."""
+    import_old(path)
+    return Book(path, read_only=True)
+
+
+def open_crawl(path: Path, resume: bool, max_bytes: int) -> tuple[Book, bool]:
+    """Return a crawl's book, and whether it resumes an unfinished crawl. A book that cannot be used
+    is set aside, and all pages count as new.
+    """
+    book = _usable(path, max_bytes)
+    last = book.runs.last()
+    if last and last.reason != FINISHED:
+        goes_on = resume and not is_hopeless(book)
+        logger.warning("%s: %s", path, _continuation(book, last, resume, goes_on))
+        if goes_on:
+            return book, True
+    book.begin_crawl()
+    return book, False
+
+
+def _usable(path: Path, max_bytes: int) -> Book:
+    """Return the book at *path*, which is created if missing."""
+    is_there = path.exists()
+    try:
+        import_old(path)
+        book = Book(path, max_bytes=max_bytes)
+        if is_there:
+            book.check()
+        return book
+    except (StateError, SchemaError) as error:
+        logger.error(
+            f"{error}; it is renamed to {set_aside(path).name}, the crawl starts over, and all"
+            " pages count as new: readers of its change log must start over"
+        )
+        return Book(path, max_bytes=max_bytes)
+
+
+def import_old(path: Path) -> None:
+    """Import the ledger and the history of an earlier version into the book at *path*. They stay
+    beside it, with the suffix ``.imported``. Raises `LedgerBusyError` while another process writes
+    them, and `SchemaError` for versions that are too old.
+    """
+    history = path.parent / HISTORIES / path.name
+    try:
+        is_old = history.is_file() or _is_old(path)
+    except sqlite3.DatabaseError:
+        return  # who opens the book says what is wrong with it
+    if not is_old:
+        return
+    try:
+        with lock_of(path):
+            _import(path, history)
+    except Timeout as error:
+        raise LedgerBusyError(f"{path} is in use by a crawl of an earlier version") from error
+    except OSError as error:
+        raise ContentSpiderError(
+            f"{path} is of an earlier version, and cannot be imported: {error.strerror}"
+        ) from error
+
+
+def _is_old(path: Path) -> bool:
+    """Tell whether the file at *path* is a ledger or a history."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        head = file.read(VERSION_END)
+    if int.from_bytes(head[VERSION_END - 4 :], "big") == BOOK.version:
+        return False
+    with closing(OldFile(path)) as old:
+        return old.version in (*LEDGER_VERSIONS, *HISTORY_VERSIONS) and not old.has("published")
+
+
+def _import(path: Path, history: Path) -> None:
+    """Make the book at *path* of a ledger there and of a *history*; either may be missing."""
+    part = path.with_name(f".{path.name}.import")
+    remove(part)
+    with ExitStack() as opened:
+        ledger, known = _open_old(path, history, opened)
+        if ledger is None and known is None:
+            return
+        logger.warning("%s is imported from an earlier version, which may take minutes", path)
+        with closing(Book(part)) as book:
+            if known is not None:
+                import_history(known, book)
+            book.pages.forget()
+            if ledger is not None:
+                import_ledger(ledger, known, book)
+            book.commit()
+            book.sync()
+    for old in (path, history):
+        if old.is_file() and not (old == path and _is_book(path)):
+            keep = old.with_name(old.name + IMPORTED)
+            keep.unlink(missing_ok=True)
+            os.link(old, keep) if hasattr(os, "link") else shutil.copyfile(old, keep)
+    _move(part, path)
+    for name in (".webhooks.json",):  # what other programs have of the change log
+        if (beside := history.with_suffix(name)).is_file():
+            beside.replace(path.with_suffix(name))
+    remove(history)
+
+
+def _is_book(path: Path) -> bool:
+    with closing(OldFile(path)) as old:
+        return old.has("published")
+
+
+def _move(source: Path, target: Path) -> None:
+    """Move a SQLite file that no process has open."""
+    for suffix in PARTS[1:]:
+        target.with_name(target.name + suffix).unlink(missing_ok=True)
+    source.replace(target)
+    remove(source)
+
+
+def _open_old(
+    path: Path, history: Path, opened: ExitStack
+) -> tuple[OldFile | None, OldHistory | None]:
+    """Return the ledger and the history of an earlier version. A downloaded history may stand in
+    the place of the ledger. Damaged files are set aside.
+    """
+    found: dict[str, Any] = {}
+    for file, table, versions in (
+        (path, "visits", LEDGER_VERSIONS),
+        (path, "changes", HISTORY_VERSIONS),
+        (history, "changes", HISTORY_VERSIONS),
+    ):
+        try:
+            old = open_old(file, versions, table)
+        except sqlite3.DatabaseError as error:
+            logger.error(f"{file} is damaged ({error}): it is renamed to {set_aside(file).name}")
+            continue
+        except ValueError as error:
+            raise SchemaError(
+                f"{file} was written by another version of contentspider ({error}): use that"
+                " version, or give this crawl another name (--name)"
+            ) from error
+        if old is not None:
+            found.setdefault(table, old)
+            opened.callback(old.close)
+    return found.get("visits"), found.get("changes")
+
+
+def _continuation(book: Book, last: Run, resume: bool, goes_on: bool) -> str:
+    """Return the message that tells whether an unfinished crawl is resumed, and with what."""
+    if goes_on:
+        how = f"was stopped ({last.reason})" if last.ended else KILLED
+        queued = book.frontier.queue.length + book.frontier.states().get(AddressState.TAKEN, 0)
+        held_items = sum(book.items.held_counts().values())
+        return (
+            f"the run of {last.started} {how}; this run resumes it with {queued} addresses in the"
+            f" queue, {book.frontier.unread} that could not be read and {held_items} held items"
+        )
+    if resume:
+        return (
+            f"{book.frontier.unread} addresses could not be read in {INCOMPLETE_RUNS} runs; a"
+            " new crawl starts"
+        )
+    return (
+        f"the crawl of {last.started} was not finished; this one starts over. To continue it, use"
+        " --resume (CONTENTSPIDER_RESUME)"
+    )
+
+
+def is_hopeless(book: Book) -> bool:
+    """Tell whether a crawl lacks only pages that several runs in a row could not read."""
+    reasons = [run.reason for run in book.runs.all()[-INCOMPLETE_RUNS:]]
+    is_left = book.frontier.queue.length or book.items.held_counts()
+    return reasons == [INCOMPLETE] * INCOMPLETE_RUNS and not is_left
+
+
+def set_aside(path: Path) -> Path:
+    """Rename a database that cannot be used, with the files beside it; return the new path."""
+    aside = path.with_name(path.name + ".broken")
+    for suffix in PARTS:
+        if (part := path.with_name(path.name + suffix)).exists():
+            part.replace(aside.with_name(aside.name + suffix))
+    return aside
+
+
+def open_temporary(path: Path) -> Book:
+    """Return a book for this process only; delete temporary books of killed processes."""
+    folder = path.parent / TEMPORARY
+    for file in folder.glob("*.sqlite"):
+        if not is_in_use(file):
+            remove(file)
+    return Book(folder / f"{path.stem}-{os.getpid()}-{time.time_ns()}.sqlite", durable=False)
+
+
+def crawl_status(path: Path) -> str:
+    """Return lines that describe the runs, items and addresses of a crawl, from its ledger."""
+    is_running = is_in_use(path)
+    with closing(read_book(path)) as book:
+        runs = book.runs.all()
+        lines = [f"{path}", *_run_lines(runs, is_running)]
+        held_counts = book.items.held_counts()
+        lines += ["", f"items: {book.items.count()} out, {sum(held_counts.values())} held"]
+        for site, count in held_counts.items():
+            lines.append(f"  {count} of {site} held until it has been learned")
+        if unlearned := book.runs.fact(UNLEARNED_FACT):
+            lines.append(f"not learned again, with outdated models: {', '.join(unlearned)}")
+        lines += ["addresses:", *_address_lines(book.frontier)]
+        lines += [f"{site} {HIDING[kind]}" for site, kind in hidden_sites(book).items()]
+        lines += _broken_lines(book)
+    if runs and not is_running and runs[-1].reason != FINISHED:
+        lines += ["", "It is not finished: run the same command with --resume to continue."]
+    return "\n".join(lines)
+
+
+def hidden_sites(book: Book) -> dict[str, str]:
+    """Return the sites that hide their pages in a crawl, each with `SHELL` or `WALL`."""
+    hidden = book.runs.fact(HIDDEN_FACT) or {}
+    return {str(site): kind for site, kind in hidden.items() if kind in HIDING}
+
+
+def hidden_in(path: Path) -> dict[str, str]:
+    """Return `hidden_sites` of the crawl with the book at *path*; none if it cannot be read."""
+    with suppress(ContentSpiderError, *DAMAGE), closing(read_book(path)) as book:
+        return hidden_sites(book)
+    return {}
+
+
+def _broken_lines(book: Book) -> list[str]:
+    """Return a line for each address that is known as broken."""
+    known = book.broken.known()
+    lines = [
+        f"  {broken.url} ({broken.reason}; in {broken.crawls} crawls, last {broken.last})"
+        for broken in known
+    ]
+    return [f"known as broken: {len(known)}", *lines] if known else []
+
+
+def _run_lines(runs: Sequence[Run], is_running: bool) -> list[str]:
+    lines = []
+    for run in runs:
+        how = f"ended {run.ended}: {run.reason}" if run.ended else KILLED
+        if not run.ended and is_running and run is runs[-1]:
+            how = f"is running (process {run.pid})"
+        lines.append(f"run {run.number}, started {run.started}, {how}")
+    return lines
+
+
+def _address_lines(frontier: Frontier) -> list[str]:
+    """Return how many addresses are in each state, with the most frequent reasons."""
+    lines = []
+    for state, count in frontier.states().items():
+        lines.append(f"  {count} {state}")
+        reasons = frontier.reasons(state) if state in REASONED_STATES else []
+        for reason, number, url in reasons[:10]:
+            lines.append(f"    {number} {reason or ''} (such as {url})")
+    return lines

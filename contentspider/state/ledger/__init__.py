@@ -1,1 +1,0 @@
-"""The ledger of a crawl: its addresses, items, kept pages and runs."""
