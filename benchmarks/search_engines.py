@@ -51,7 +51,7 @@ from contentspider.index.vectors import VectorTable
 from contentspider.index.words import split_words, stemmer_name
 from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.models.record import page_fields
-from contentspider.state.history.anchors import MAX_ANCHORS, MAX_TARGETS
+from contentspider.state.book.anchors import MAX_ANCHORS, MAX_TARGETS
 from tests.servers import SERVERS, index_url
 
 if TYPE_CHECKING:

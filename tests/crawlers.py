@@ -72,4 +72,4 @@ def close(crawler: Crawler) -> None:
     keeper: Any = crawler.get_extension(LedgerKeeper)
     if keeper.revisits:
         keeper.revisits.close()
-    keeper.ledger.close()
+    keeper.book.close()

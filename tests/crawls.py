@@ -15,7 +15,7 @@ from contentspider.crawl.queue.keeper import LedgerKeeper
 from contentspider.crawl.queue.scheduler import LedgerScheduler
 from contentspider.crawl.spider.spider import SiteSpider
 from contentspider.page.input.page import Page
-from contentspider.state.ledger.ledger import Ledger
+from contentspider.state.book.book import Book
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -67,8 +67,8 @@ class Crawl:
         assert keeper is not None
         self.keeper: LedgerKeeper = keeper
         keeper._is_open = True
-        keeper.ledger = Ledger(None)
-        self.frontier = keeper.ledger.frontier
+        keeper.book = Book(None)
+        self.frontier = keeper.book.frontier
         self.spider.opened()
 
     def _wake(self) -> None:
@@ -101,7 +101,7 @@ class Crawl:
 
     def state(self, row: int) -> tuple[Any, ...]:
         """Return an address' state, reason, target and whether it may be asked again."""
-        found = self.keeper.ledger._database.do(
+        found = self.keeper.book._database.do(
             "SELECT state, reason, target, request IS NOT NULL FROM addresses WHERE number = ?",
             (row,),
         )

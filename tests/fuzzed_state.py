@@ -21,14 +21,14 @@ from contentspider.run.last_crawl import last_crawl
 from contentspider.site.models.record import page_id
 from contentspider.site.own.texts import OwnText
 from contentspider.state.crawls.export import export_items
-from contentspider.state.crawls.ledgers import crawl_status, open_crawl
+from contentspider.state.crawls.books import crawl_status, open_crawl
 from contentspider.state.files.formats import Output
-from contentspider.state.history.entries import Entries
+from contentspider.state.crawls.entries import Entries
 from contentspider.state.history.history import History
-from contentspider.state.ledger.items import ItemBinding
-from contentspider.state.ledger.ledger import Ledger
-from contentspider.state.ledger.own_texts import OwnAnswer
-from contentspider.state.ledger.visits import Answer, Visit
+from contentspider.state.book.items import ItemBinding
+from contentspider.state.book.book import Book
+from contentspider.state.book.own_texts import OwnAnswer
+from contentspider.state.book.visits import Answer, Visit
 from tests.garbling import PIECES, flipped
 from tests.recrawled import FINISHED, SITE, OneCrawl, address
 from tests.sites import article, prose
@@ -73,7 +73,7 @@ def visit(name: str) -> Visit:
 
 def made_ledger(path: Path) -> Path:
     """Return the file of a ledger that has all kinds of rows."""
-    with closing(Ledger(path)) as ledger:
+    with closing(Book(path)) as ledger:
         ledger.begin_run()
         states = ("fetched", "retry", "skipped", "held", "queued", "taken")
         for number, state in enumerate(states):

@@ -1,7 +1,9 @@
-"""An engine in memory, and histories that crawls write, for tests of indexes."""
+"""An engine in memory, and books that crawls write, for tests of indexes."""
 
 from __future__ import annotations
 
+import json
+from contextlib import closing
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -9,12 +11,16 @@ from contentspider.index.engine import Query, Refusal, Results
 from contentspider.index.errors import EngineDownError, EngineError, Retries
 from contentspider.index.schema import DocumentState
 from contentspider.index.sync import Sync
+from contentspider.page.input.page import Page
 from contentspider.recrawl.judge import Change, Facts
 from contentspider.site.models.record import page_id
-from contentspider.state.history import writer as writer_times
-from contentspider.state.history.entries import Entries
-from contentspider.state.history.history import History
-from contentspider.state.ledger.visits import Answer, StoredVisit, Visit
+from contentspider.state.book import changes as changes_times
+from contentspider.state.book.answers import Answer
+from contentspider.state.book.book import Book
+from contentspider.state.book.items import ItemBinding
+from contentspider.state.book.losses import Losses
+from contentspider.state.book.visits import Visit
+from contentspider.state.crawls.entries import Entries
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -123,7 +129,7 @@ class Memory:
 
 
 class Crawls:
-    """A history in *folder* that crawls write: pages by number, with a title each."""
+    """A book in *folder* that crawls write: pages by number, with a title each."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / "e.org.sqlite"
@@ -150,41 +156,58 @@ class Crawls:
         *fields* the numbers of pages to their own fields.
         """
         self.number += 1
-        history = History(self.path)
-        takeover = history.begin_writing(f"crawl {self.number}", is_complete)
-        for place, (number, title) in enumerate(changed.items()):
-            change = "changed" if number in self.titles else "new"
-            if number in moved:
-                change = "moved"
-                self.titles.pop(moved[number])
-            content = f"The text of {title}."
-            visit = Visit(
-                id=f"{number:032x}",
-                url=f"http://e.org/{number}",
-                site="e.org",
-                at=writer_times.now(),
-                facts=Facts("page", 0.5),
-                content_hash=content,
-                text_hash=content,
-                model="m",
-                first_seen=AT,
-                previous_id=f"{moved[number]:032x}" if number in moved else "",
-            )
-            item = {"id": visit.id, "url": visit.url, "title": title, "content": content}
-            item["crawled_at"] = visit.at
-            item |= {"fields": fields[number]} if number in fields else {}
-            stored = StoredVisit(place + 1, visit, Answer(), content, None, True, item)
-            takeover.add_visit(stored, Change(change, "page", 0.5))
-        for number in gone:
-            known = history.page(f"{number:032x}")
-            assert known is not None
-            takeover.mark_gone(known, "HTTP 404")
-            self.titles.pop(number)
-        for url, number in copies.items():
-            takeover.add_copy(page_id(url), f"{number:032x}", url)
-        takeover.commit()
-        history.close()
+        with closing(Book(self.path)) as book:
+            book.begin_crawl()
+            book.begin_run()
+            book.begin_ending()
+            for place, (number, title) in enumerate(changed.items()):
+                origin = moved.get(number)
+                if origin is not None:
+                    self.titles.pop(origin)
+                self._visit(book, place + 1, number, title, fields.get(number), origin)
+            losses = Losses(book)
+            for page_id_, seq in book.changes.moves():
+                losses.mark_moved(page_id_, seq)
+            for number in gone:
+                known = book.known.page(f"{number:032x}")
+                assert known is not None
+                losses.mark_gone(known, "HTTP 404")
+                self.titles.pop(number)
+            for url, number in copies.items():
+                numbers = book.runs.current, book.runs.crawl
+                book.copies.add(page_id(url), f"{number:032x}", url, *numbers)
+            book.publish(is_complete)
+            book.end_run("finished")
+            for _ in book.clean(is_over=True):
+                pass
         self.titles |= changed
+
+    def _visit(
+        self, book: Book, row: int, number: int, title: str, fields: object, origin: int | None
+    ) -> None:
+        """Write the visit of a page with a title, and its item."""
+        name = f"{number:032x}"
+        change = "changed" if number in self.titles else "new" if origin is None else "moved"
+        content = f"The text of {title}."
+        visit = Visit(
+            id=name,
+            url=f"http://e.org/{number}",
+            site="e.org",
+            at=changes_times.now(),
+            facts=Facts("page", 0.5, is_moved=origin is not None),
+            content_hash=content,
+            text_hash=content,
+            layout_hash="",
+            model="m",
+            base=book.known.page(name if origin is None else f"{origin:032x}"),
+        )
+        item: dict[str, object] = {"id": name, "url": visit.url, "title": title}
+        item |= {"content": content, "crawled_at": visit.at}
+        item |= {"fields": fields} if fields is not None else {}
+        book.visits.write(visit, Change(change, "page", 0.5), Answer(), row)
+        hand = ItemBinding(Page.from_html("", visit.url), row, row, f"{row}/0", page_id=name)
+        _, line = book.items.record(hand, json.dumps(item).encode())
+        book.visits.take_item(name, item, line, content)
 
     def sync(self, engine: Memory, force: bool = False, take_over: bool = False) -> Sync:
         """Return what brings an index up to date."""
@@ -195,7 +218,7 @@ class Crawls:
         return sync
 
     def assert_in(self, engine: Memory) -> None:
-        """Fail unless the index has what the history has."""
+        """Fail unless the index has what the book has."""
         assert {int(one, 16): doc.fields["title"] for one, doc in engine.there.items()} == (
             self.titles
         )

@@ -1,8 +1,9 @@
-"""Crawls of a small site with a ledger in memory, one after the other, over one history."""
+"""Crawls of a small site, one after the other, over one book."""
 
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from scrapy.settings import Settings
@@ -10,12 +11,14 @@ from scrapy.settings import Settings
 from contentspider.crawl.base.options import CrawlOptions
 from contentspider.crawl.learning.models import SiteState
 from contentspider.crawl.revisits.revisits import Revisits
+from contentspider.ground.json_text import json_text
 from contentspider.page.input.page import Page
 from contentspider.site.models.failures import Failures
 from contentspider.site.models.record import page_fields, page_id
-from contentspider.state.history.history import History
-from contentspider.state.ledger.ledger import Ledger
-from contentspider.state.ledger.visits import Answer
+from contentspider.state.book.answers import Answer
+from contentspider.state.book.book import Book
+from contentspider.state.book.items import ItemBinding
+from contentspider.state.crawls.books import open_crawl
 from contentspider.state.outcome import Ending
 from tests.sites import article
 
@@ -37,23 +40,24 @@ def options(**values: object) -> CrawlOptions:
 
 
 class OneCrawl:
-    """A crawl whose pages are given one by one; *history* is the file of its site's history."""
+    """A crawl whose pages are given one by one; its book is the file at *path*."""
 
-    def __init__(self, history: Path, **values: object) -> None:
-        self.path = history
+    def __init__(self, path: Path, **values: object) -> None:
+        self.path = path
         self.options = options(durable=True, **values)
-        self.ledger = Ledger(None)
-        self.ledger.begin_run()
-        self.revisits = Revisits(self.ledger, history, self.options, Failures())
+        max_bytes = self.options.history_mb * 1_000_000
+        self.book, self.is_resumed = open_crawl(path, resume=False, max_bytes=max_bytes)
+        self.book.begin_run()
+        self.revisits = Revisits(self.book, self.options, Failures())
         self.state = SiteState(SITE)
-        earlier = self.revisits._history._database.count("SELECT count(*) FROM crawls")
+        earlier = self.book.database.count("SELECT count(*) FROM crawls WHERE ended != ''")
         self.at = f"2026-01-{earlier + 1:02}T00:00:00+00:00"
 
     def address(
         self, path: str, state: str = "fetched", reason: str | None = None, **more: Any
     ) -> int:
         """Have an address with its outcome (`Frontier.finish`), and return its row."""
-        frontier = self.ledger.frontier
+        frontier = self.book.frontier
         row = frontier.enqueue(path.encode(), address(path), 0, "{}")
         frontier.queue.take()
         frontier.finish(row, state, reason, **more)
@@ -66,33 +70,48 @@ class OneCrawl:
         answer: Answer | None = None,
         named: str = "",
         is_unsent: bool = False,
+        links: tuple[str, ...] = (),
     ) -> dict[str, Any]:
         """Visit a page, and return the fields of its item, whose address may be *named* so."""
         row = self.address(path)
-        if answer is not None:
-            self.ledger.visits.answer(row, answer)
+        if answer is not None or links:
+            number = self.book.answers.put_links(dict.fromkeys(links, ()), None)
+            self.book.answers.put(row, replace(answer or Answer(), links=number))
         page = html if isinstance(html, Page) else Page.from_html(html, address(path))
         extraction = self.state.model.extract(page) if self.state.model else None
         fields = page_fields(page, SITE, extraction, self.state.version)
         url = address(named or path)
         fields |= {"url": url, "id": page_id(url), "crawled_at": self.at}
-        self.revisits.compare(fields, page, row, self.state, is_unsent)
+        hand = ItemBinding(page, row, row, f"{row}/0", page_id=page_id(url), is_unsent=is_unsent)
+        self.revisits.compare(fields, hand, self.state)
+        self.book.visits.take_item(page_id(url), None, None, hand.text, is_left_out=True)
+        self.hand = hand
         return fields
+
+    def release(self, item: dict[str, Any]) -> None:
+        """Record that the item of the page that was seen last has passed the pipelines."""
+        line = json_text(item).encode()
+        _, number = self.book.items.record(self.hand, line)
+        assert self.hand.page_id
+        self.book.visits.take_item(self.hand.page_id, item, number, self.hand.text)
 
     def end(self, ending: Ending = FINISHED) -> Counter[str]:
         """End the crawl, and return how many pages changed how."""
         counts = asyncio.run(self.revisits.end(ending))
+        self.book.end_run(ending.word)
         self.close()
         return +counts
 
     def resume(self) -> None:
-        """Go on with the ledger as a resumed crawl does."""
-        self.revisits.close()
-        self.revisits = Revisits(self.ledger, self.path, self.options, Failures())
+        """Go on as a resumed crawl does."""
+        self.book.commit()
+        self.book.close()
+        self.book, self.is_resumed = open_crawl(self.path, resume=True, max_bytes=10**9)
+        self.book.begin_run()
+        self.revisits = Revisits(self.book, self.options, Failures())
 
     def close(self) -> None:
-        self.revisits.close()
-        self.ledger.close()
+        self.book.close()
 
 
 class Crawls:
@@ -105,7 +124,7 @@ class Crawls:
         self._open: list[OneCrawl] = []
         crawl = self.begin()
         for number in range(1, count + 1):
-            crawl.see(f"/{number}", article(number), Answer('"tag"', "", (address("/9"),)))
+            crawl.see(f"/{number}", article(number), Answer('"tag"'), links=(address("/9"),))
         if count:
             crawl.end()
 
@@ -119,18 +138,18 @@ class Crawls:
         while self._open:
             self._open.pop().close()
 
-    def known(self) -> History:
-        """Return the history, to look at it and to change it, between two crawls."""
+    def known(self) -> Book:
+        """Return the book, to look at it and to change it, between two crawls."""
         self.close()
-        return History(self.history)
+        return Book(self.history)
 
 
 def records(history: Path) -> list[tuple[str, str, str]]:
-    """Return the path, change and reason of all records of a history, but for unchanged pages."""
-    known = History(history, read_only=True)
+    """Return the path, change and reason of all records of a book, but for unchanged pages."""
+    known = Book(history, read_only=True)
     found = [
         (record["url"].removeprefix(address("")), record["change"], record["reason"])
-        for record in known.changes()
+        for record in known.changes.records()
         if record["change"] != "unchanged"
     ]
     known.close()

@@ -14,7 +14,7 @@ from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.learn.options import LearningOptions
 from contentspider.site.models.record import page_fields, page_id
 from contentspider.state.history.history import History
-from contentspider.state.ledger.visits import Answer, StoredVisit, Visit
+from contentspider.state.book.visits import Answer, StoredVisit, Visit
 from contentspider.state.stores.models import ModelStore
 from tests.conftest import run
 from tests.sites import prose

@@ -14,8 +14,8 @@ from contentspider.crawl.base.outcomes import OUR_FAILURE, Retry
 from contentspider.crawl.queue import addresses
 from contentspider.crawl.queue.addresses import UnchangedItem, in_hand, row_of
 from contentspider.page.input.page import Page
-from contentspider.state.ledger.database import LedgerFullError
-from contentspider.state.ledger.items import ItemBinding
+from contentspider.state.database import LedgerFullError
+from contentspider.state.book.items import ItemBinding
 from tests.crawls import Crawl, run_async
 from tests.messages import wording
 
@@ -192,7 +192,7 @@ def test_only_responses_to_queued_requests_have_rows() -> None:
 
 def test_each_item_is_recorded_once_with_its_address(crawl: Crawl) -> None:
     rows = [sent(crawl, str(number))[0] for number in range(4)]
-    recorder, items = crawl.keeper.recorder, crawl.keeper.ledger.items
+    recorder, items = crawl.keeper.recorder, crawl.keeper.book.items
     assert recorder.key(rows[0], 1) == f"{rows[0]}/1"
     assert recorder.key(None, 1) is None
     lines: list[bytes] = []
@@ -263,7 +263,7 @@ def test_write_error_of_output_ends_crawl(crawl: Crawl) -> None:
     token = in_hand.set(({}, ItemBinding(PAGE, address_row=row, key="1/0")))
     crawl.keeper.recorder.dropped({}, DropItem("no"))
     in_hand.reset(token)
-    assert not crawl.keeper.ledger.items.has_item("1/0"), "nothing more is written"
+    assert not crawl.keeper.book.items.has_item("1/0"), "nothing more is written"
 
 
 def test_full_ledger_rolls_back_and_closes_crawl_once(crawl: Crawl) -> None:
@@ -274,7 +274,7 @@ def test_full_ledger_rolls_back_and_closes_crawl_once(crawl: Crawl) -> None:
         return True
 
     rollbacks: list[int] = []
-    crawl.keeper.ledger.rollback = lambda: rollbacks.append(1)
+    crawl.keeper.book.rollback = lambda: rollbacks.append(1)
     assert run_async(fill)
     assert rollbacks == [1], "nothing of what came after the last commit is kept"
     assert crawl.closed == ["ledger_full"]

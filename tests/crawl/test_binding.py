@@ -20,7 +20,7 @@ from contentspider.crawl.base.binding import MAX_KEPT_ALIVE, Bindings
 from contentspider.crawl.base.meta import BINDINGS_META_KEY, PAGE_META_KEY
 from contentspider.crawl.queue.requests import dump_request, load_request
 from contentspider.page.input.page import Page
-from contentspider.state.ledger.items import ItemBinding
+from contentspider.state.book.items import ItemBinding
 from tests.conftest import Site, read_jsonl, run
 from tests.sites import article
 

@@ -16,8 +16,8 @@ from contentspider.crawl.base.process_memory import no_collection
 from contentspider.crawl.learning.holder import ItemHolder
 from contentspider.crawl.learning.pipeline import ContentPipeline
 from contentspider.crawl.middlewares.pages import BlocksMiddleware
-from contentspider.state.ledger.items import ItemBinding
-from contentspider.state.ledger.ledger import Ledger
+from contentspider.state.book.items import ItemBinding
+from contentspider.state.book.book import Book
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -79,7 +79,7 @@ def test_garbage_collector_is_off_while_pages_are_read_and_items_filled(
     assert holder
     item = ContentItem("http://e.org/")
     holder.bindings.put(item, ItemBinding(page, may_pass=True))
-    holder.keeper.ledger = Ledger(None)
+    holder.keeper.book = Book(None)
     with pytest.raises(DropItem):
         asyncio.run(ContentPipeline(crawler).process_item(item))
     assert found == [("read", False), ("fill", False)]

@@ -171,7 +171,7 @@ def test_failed_learning_is_retried_once(
     assert f"model {model.version} from 9 pages" in success
     (path, site, options, seconds, before, _), again = learner.tasks
     assert again == learner.tasks[0]
-    assert (path, site) == (on_disk.ledger.path, SITE)
+    assert (path, site) == (on_disk.book.path, SITE)
     assert (options.labels, seconds, before) == ("votes", 300, None)
     learner = Learner(monkeypatch, Learned(model))
     asyncio.run(models.learn(on_disk, SiteState(SITE, held=4), compare=True))
@@ -275,7 +275,7 @@ def test_models_are_saved_with_reason_for_relearning(
     assert crawler.stats
     reasons: list[str] = []
     monkeypatch.setattr(models.store, "save", lambda _, reason: reasons.append(reason))
-    on_disk.ledger.runs.set_fact("learned", ["a.org"])
+    on_disk.book.runs.set_fact("learned", ["a.org"])
     for state in (SiteState(SITE), drifted(False), drifted(True)):
         models.save(on_disk, state, model, is_cut=False)
         assert state.is_stored

@@ -10,7 +10,7 @@ import pytest
 from contentspider.crawl.spider.duplicates import Duplicates, plain_form
 from contentspider.ground.sites import SiteKeys
 from contentspider.page.input.page import Page
-from contentspider.state.ledger.ledger import Ledger
+from contentspider.state.book.book import Book
 from tests.conftest import Site, read_jsonl, run
 from tests.sites import article, prose
 
@@ -26,14 +26,14 @@ class LedgerKeeper:
     guarded = nullcontext()
 
     def __init__(self, path: Path) -> None:
-        self.ledger = Ledger(path)
+        self.book = Book(path)
 
 
 @pytest.fixture
 def duplicates(tmp_path: Path) -> Iterator[Duplicates]:
     keeper = LedgerKeeper(tmp_path / "x.sqlite")
     yield Duplicates(keeper, SiteKeys().key)  # type: ignore[arg-type]
-    keeper.ledger.close()
+    keeper.book.close()
 
 
 def claim(

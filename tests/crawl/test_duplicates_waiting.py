@@ -156,7 +156,7 @@ def test_waiting_copy_is_requested_if_the_known_page_is_queued_already(
 ) -> None:
     rows = waiting_copies(crawl, duplicates)
     crawl.finish()
-    crawl.keeper.ledger.frontier.requeue_failed(rows[1:])
+    crawl.keeper.book.frontier.requeue_failed(rows[1:])
     assert crawl.keeper.addresses.retry_failed() == 1
     assert crawl.state(rows[0])[0] == "queued"
 

@@ -13,7 +13,7 @@ from contentspider.crawl.base.outcomes import OFFSITE
 from contentspider.crawl.revisits.gone import GonePages
 from contentspider.page.input.page import Page
 from contentspider.site.models.site_page import site_page
-from contentspider.state.ledger.visits import Answer
+from contentspider.state.book.answers import Answer
 from contentspider.state.outcome import Ending
 from tests.recrawled import SITE, Crawls, OneCrawl, address, records
 from tests.sites import article
@@ -112,7 +112,7 @@ def test_page_to_be_retried_is_not_gone(crawls: Crawls) -> None:
 def test_page_permanently_redirected_off_site_is_gone(how: str, crawls: Crawls) -> None:
     crawl = seen_but(crawls.begin(), 7)
     crawl.address("/7", "redirected", how, target="http://other.org/")
-    frontier = crawl.ledger.frontier
+    frontier = crawl.book.frontier
     row = frontier.enqueue(b"other", "http://other.org/", 0, "{}")
     frontier.queue.take()
     frontier.finish(row, "skipped", f"{OFFSITE}: other.org")
@@ -230,7 +230,7 @@ def test_resumed_crawl_compares_moved_page_by_a_model_that_it_loads(crawls: Craw
 def test_page_naming_other_canonical_is_moved(crawls: Crawls) -> None:
     crawl = seen_but(crawls.begin(), 7)
     row = crawl.address("/7", "skipped", "duplicate")
-    crawl.ledger.claims.claim([], row, canonical=address("/3"))
+    crawl.book.claims.claim([], row, canonical=address("/3"))
     assert crawl.end() == {"unchanged": 19, "moved": 1}
     assert found(crawls) == [("/3", "moved", "canonical")]
 
@@ -272,7 +272,7 @@ def test_replaced_page_is_gone_after_crawls_without_links_to_it(
         crawl = seen_but(crawls.begin(), 7)
         if not is_orphan or address("/7") in crawl.revisits.pages_to_visit():
             row = crawl.address("/7", state, reason, target=address("/error"))
-            crawl.ledger.visits.answer(row, Answer(is_orphan=is_orphan))
+            crawl.book.answers.put(row, Answer(is_orphan=is_orphan))
         return crawl.end()["gone"]
 
     # Crawls count in a row: a link in between begins anew.
@@ -288,7 +288,7 @@ def test_page_to_be_retried_does_not_count_as_missing(crawls: Crawls) -> None:
     for _ in range(4):
         crawl = seen_but(crawls.begin(), 7)
         row = crawl.address("/7", "retry", "HTTP 403")
-        crawl.ledger.visits.answer(row, Answer(is_orphan=True))
+        crawl.book.answers.put(row, Answer(is_orphan=True))
         assert crawl.end()["gone"] == 0
 
 
@@ -402,7 +402,7 @@ def test_crawl_is_complete_only_if_it_visited_all_pages(
 ) -> None:
     crawl = seen_but(crawls.begin(due=due))
     history = crawl.revisits._history
-    gone = GonePages(history, crawl.ledger, crawl.options, ending)
+    gone = GonePages(history, crawl.book, crawl.options, ending)
     assert gone.is_complete == is_complete
     takeover = history.begin_writing("2", gone.is_complete)
     counts = asyncio.run(gone.write(takeover, set()))
@@ -412,7 +412,7 @@ def test_crawl_is_complete_only_if_it_visited_all_pages(
 def test_crawl_of_due_pages_ignores_pages_not_due(crawls: Crawls) -> None:
     crawl = crawls.begin(due=True)
     crawl.address("/7", "failed", "HTTP 404")
-    assert not list(crawl.ledger.visits.after(0))
+    assert not list(crawl.book.visits.after(0))
     assert crawl.end() == {"gone": 1}
 
 

@@ -21,7 +21,7 @@ from contentspider.crawl.queue.addresses import UnchangedItem, in_hand
 from contentspider.page.input.page import Page
 from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.models.summary import main_slot
-from contentspider.state.ledger.items import ItemBinding
+from contentspider.state.book.items import ItemBinding
 from contentspider.state.outcome import EMPTY_SLOTS
 from tests.crawlers import close, open_crawler, parts
 from tests.held import FIELDS, Article, page, passed, processed, ready, response, stat
@@ -74,7 +74,7 @@ def test_page_tags_are_removed_from_further_requests(crawler: Crawler) -> None:
 def test_items_of_unknown_site_are_held_while_other_objects_pass(crawler: Crawler) -> None:
     keeper, holder = parts(crawler)
     assert passed(crawler, response(), ContentItem(address("/1")), "other") == ["other"]
-    assert keeper.ledger.items.held_counts() == {SITE: 1}
+    assert keeper.book.items.held_counts() == {SITE: 1}
     assert (holder.sites[SITE].held, holder.sites[SITE].pages) == (1, 1)
     assert stat(crawler, "items/held") == 1
     passed(crawler, response(), ContentItem(address("/1")))
@@ -130,7 +130,7 @@ def test_response_without_request_or_page_passes_items_unbound(crawler: Crawler)
 def test_recorded_item_does_not_pass_again(durable: Crawler) -> None:
     ready(durable)
     keeper, _ = parts(durable)
-    keeper.ledger.items.record(ItemBinding(page(1), key="5/0"), b"{}")
+    keeper.book.items.record(ItemBinding(page(1), key="5/0"), b"{}")
     first, second = ContentItem("u"), ContentItem("u")
     assert passed(durable, response(1, 5), first, second) == [second]
 
@@ -218,7 +218,7 @@ def test_item_from_errback_is_held(durable: Crawler) -> None:
     holder.bindings.bind(item, page(1), 5)
     with pytest.raises(DropItem, match="held until its site"):
         processed(durable, item)
-    ((_, hand),) = keeper.ledger.items.release(SITE)
+    ((_, hand),) = keeper.book.items.release(SITE)
     assert (hand.page_row, hand.address_row, hand.key) == (5, None, None)
     ready(durable)
     assert processed(durable, item) is item
@@ -331,7 +331,7 @@ def test_sample_of_pages_is_stored_when_needed(crawler: Crawler, durable: Crawle
         item = ContentItem("")
         passed(one, response(number), item)
         processed(one, item)
-        return len(list(parts(one)[0].ledger.pages.sample(SITE)))
+        return len(list(parts(one)[0].book.sample.sample(SITE)))
 
     ready(durable)
     ready(crawler)
@@ -341,7 +341,7 @@ def test_sample_of_pages_is_stored_when_needed(crawler: Crawler, durable: Crawle
         passed(durable, response(1, **{PAGE_META_KEY: left_out}), item)
         processed(durable, item)
     assert stat(durable, "items/documents") == 1
-    assert not list(parts(durable)[0].ledger.pages.sample(SITE))
+    assert not list(parts(durable)[0].book.sample.sample(SITE))
     assert sampled(durable) == 1
     assert sampled(crawler) == 0
     parts(crawler)[1].sites[SITE].is_early = True
@@ -358,7 +358,7 @@ def test_own_texts_fill_missing_item_fields(
     ready(durable)
     keeper, _ = parts(durable)
     added: list[Any] = []
-    monkeypatch.setattr(keeper.ledger.own_texts, "of_page", lambda *key: key)
+    monkeypatch.setattr(keeper.book.own_texts, "of_page", lambda *key: key)
     monkeypatch.setattr(
         "contentspider.crawl.learning.pipeline.add_own_text", lambda values, own: added.append(own)
     )

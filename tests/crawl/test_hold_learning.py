@@ -18,7 +18,7 @@ from contentspider.ground.errors import ContentSpiderError, NotEnoughTextError
 from contentspider.page.input.page import Page
 from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.own.quality import Quality
-from contentspider.state.ledger.items import ItemBinding
+from contentspider.state.book.items import ItemBinding
 from tests.crawlers import close, open_crawler, parts
 from tests.held import FIELDS, page, passed, response, stat
 from tests.recrawled import SITE, address
@@ -76,7 +76,7 @@ class Waiting:
             assert hand is not None
             assert hand.may_pass
             self.out.append(item)
-            self.keeper.ledger.items.record(hand, b"{}")
+            self.keeper.book.items.record(hand, b"{}")
 
         monkeypatch.setattr(self.holder.models, "learn", learn)
         monkeypatch.setattr(holder_module, "pass_item", pass_item)
@@ -115,8 +115,8 @@ def test_idle_spider_learns_site_and_releases_held_items(
     assert waiting.state.is_stored
     assert not waiting.state.is_early
     assert waiting.learned == [False]
-    assert waiting.keeper.ledger.items.held_counts() == {}
-    assert waiting.keeper.ledger.runs.fact("learned") == [SITE]
+    assert waiting.keeper.book.items.held_counts() == {}
+    assert waiting.keeper.book.runs.fact("learned") == [SITE]
     assert not waiting.idle()
 
 
@@ -353,7 +353,7 @@ def test_stored_models_are_used_unless_relearn_is_set(tmp_path: Path, model: Sit
         keeper, holder = parts(crawler)
         holder.models.store.save(model)
         keeper.is_resumed = is_resumed
-        keeper.ledger.runs.set_fact("learned", learned)
+        keeper.book.runs.set_fact("learned", learned)
         state = holder.site(address("/1"))
         assert holder.site(address("/2")) is state
         assert (state.model is not None, state.is_stored) == (is_used, is_used)
@@ -384,7 +384,7 @@ def test_resumed_crawl_filters_history_by_model_of_earlier_run(
     """An earlier run has learned the site and read all pages; this one only writes the history."""
     keeper, holder = parts(durable)
     holder.models.store.save(model)
-    keeper.ledger.runs.set_fact("learned", [SITE])
+    keeper.book.runs.set_fact("learned", [SITE])
     keeper.is_resumed = is_resumed
     asyncio.run(holder.finish())
     assert keeper.revisits is not None

@@ -22,10 +22,10 @@ from contentspider.crawl.queue.addresses import in_hand
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.page.input.page import Page
 from contentspider.site.models.record import page_fields, page_id
-from contentspider.state.crawls.ledgers import crawl_ledger, history_of
+from contentspider.state.crawls.books import crawl_book, history_of
 from contentspider.state.history.history import History
-from contentspider.state.ledger.items import ItemBinding
-from contentspider.state.ledger.ledger import Ledger
+from contentspider.state.book.items import ItemBinding
+from contentspider.state.book.book import Book
 from tests.crawls import Crawl
 from tests.messages import wording
 from tests.sites import prose
@@ -51,8 +51,8 @@ def live(crawl: Crawl, work: Callable[[], object] = lambda: None, reason: str = 
 def passed(crawl: Crawl, number: int) -> None:
     """Let an item of a page pass all pipelines."""
     url = f"https://e.org/{number}"
-    row = crawl.keeper.ledger.frontier.enqueue(url.encode(), url, 0, "{}")
-    crawl.keeper.ledger.frontier.queue.take()
+    row = crawl.keeper.book.frontier.enqueue(url.encode(), url, 0, "{}")
+    crawl.keeper.book.frontier.queue.take()
     crawl.keeper.addresses.watch(row, Request(url))
     crawl.keeper.addresses.note(row, "held")
     page = Page.from_html("<p>Tea", url)
@@ -64,9 +64,9 @@ def passed(crawl: Crawl, number: int) -> None:
 def visited(crawl: Crawl, number: int) -> None:
     """Let the crawl read a page, and compare it with the history."""
     url = f"https://e.org/{number}"
-    row = crawl.keeper.ledger.frontier.enqueue(url.encode(), url, 0, "{}")
-    crawl.keeper.ledger.frontier.queue.take()
-    crawl.keeper.ledger.frontier.finish(row, "released")
+    row = crawl.keeper.book.frontier.enqueue(url.encode(), url, 0, "{}")
+    crawl.keeper.book.frontier.queue.take()
+    crawl.keeper.book.frontier.finish(row, "released")
     page = Page.from_html(f"<p>{prose(number)}", url)
     fields = page_fields(page, "e.org", None, "")
     fields |= {"url": url, "id": page_id(url), "crawled_at": "2026-01-01T00:00:00+00:00"}
@@ -74,8 +74,8 @@ def visited(crawl: Crawl, number: int) -> None:
     crawl.keeper.revisits.compare(fields, page, row, SiteState("e.org"))
 
 
-def ledger_of(folder: Path, name: str = "site") -> Ledger:
-    return Ledger(crawl_ledger(name, str(folder)), read_only=True)
+def ledger_of(folder: Path, name: str = "site") -> Book:
+    return Book(crawl_book(name, str(folder)), read_only=True)
 
 
 def test_finished_crawl_publishes_output_and_history(tmp_path: Path) -> None:
@@ -88,7 +88,7 @@ def test_finished_crawl_publishes_output_and_history(tmp_path: Path) -> None:
             passed(crawl, number)
         assert crawl.keeper.recorder.writer is not None
         crawl.keeper.recorder.writer.sync = lambda: syncs.append("output")
-        crawl.keeper.ledger.sync = lambda: syncs.append("ledger")
+        crawl.keeper.book.sync = lambda: syncs.append("ledger")
         assert not output.exists()
 
     live(crawl, work)
@@ -142,7 +142,7 @@ def test_temporary_ledger_is_deleted_after_crawl(tmp_path: Path) -> None:
     crawl = Crawl(tmp_path, settings={"CONTENTSPIDER_DURABLE": False})
     crawl.crawler.stats.set_value("item_scraped_count", 7)
     paths: list[Any] = []
-    live(crawl, lambda: paths.append(crawl.keeper.ledger.path))
+    live(crawl, lambda: paths.append(crawl.keeper.book.path))
     assert paths[0].parent.name == "temporary" and not paths[0].exists()
     assert crawl.stat("ledger/items") == 7
     assert crawl.keeper.revisits is None
@@ -158,7 +158,7 @@ def test_disabled_history_is_not_created(tmp_path: Path) -> None:
 def test_scrapyd_jobs_of_same_spider_have_separate_ledgers(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    other = Ledger(crawl_ledger("site", str(tmp_path)))
+    other = Book(crawl_book("site", str(tmp_path)))
     crawl = Crawl(tmp_path)
     crawl.spider._job = "7"
     live(crawl)
@@ -168,7 +168,7 @@ def test_scrapyd_jobs_of_same_spider_have_separate_ledgers(
     named.spider._job = "8"
     live(named)
     assert named.keeper.is_broken
-    assert wording("state.ledger-busy") in named.stat("ledger/failed")
+    assert wording("state.book-busy") in named.stat("ledger/failed")
     assert not (tmp_path / "site-8.sqlite").exists()
     other.close()
 
@@ -201,9 +201,9 @@ def test_keeper_refuses_to_crawl_without_asyncio(
     crawl.keeper._is_open = False
     crawl.keeper.open()
     assert "needs asyncio" in crawl.stat("ledger/failed")
-    ledger = crawl.keeper.ledger
+    ledger = crawl.keeper.book
     crawl.keeper.open()
-    assert crawl.keeper.ledger is ledger, "once"
+    assert crawl.keeper.book is ledger, "once"
 
 
 def test_inspection_mode_writes_no_files(tmp_path: Path) -> None:
@@ -217,7 +217,7 @@ def test_inspection_mode_writes_no_files(tmp_path: Path) -> None:
 def test_url_that_killed_crawl_twice_is_set_aside(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    ledger = Ledger(crawl_ledger("site", str(tmp_path)))
+    ledger = Book(crawl_book("site", str(tmp_path)))
     ledger.begin_run()
     ledger.frontier.enqueue(b"x", "https://e.org/killer", 0, "{}")
     ledger.frontier.queue.take()
@@ -235,11 +235,9 @@ def test_tick_commits_ledger_and_syncs_it_to_disk(tmp_path: Path) -> None:
 
     def work() -> None:
         passed(crawl, 1)
-        keeper.ledger.frontier.enqueue(b"q", "https://e.org/q", 0, "{}")
+        keeper.book.frontier.enqueue(b"q", "https://e.org/q", 0, "{}")
         item = ContentItem("https://e.org/")
-        keeper.ledger.items.hold(
-            "e.org", item, ItemBinding(Page.from_html("<p>x", "https://e.org/"))
-        )
+        keeper.book.items.hold("e.org", item, ItemBinding(Page.from_html("<p>x", "https://e.org/")))
         keeper.tick()
         seen.append(keeper._syncing)
         keeper.tick()
@@ -266,7 +264,7 @@ def test_full_disk_ends_crawl(tmp_path: Path) -> None:
 
         def work(crawl: Crawl = crawl, name: str = name) -> None:
             if name == "sync":
-                crawl.keeper.ledger.sync = fail(OSError("full"))
+                crawl.keeper.book.sync = fail(OSError("full"))
                 crawl.keeper.tick()
 
         live(crawl, work)
@@ -274,7 +272,7 @@ def test_full_disk_ends_crawl(tmp_path: Path) -> None:
         assert crawl.closed == (["ledger_full"] if name == "sync" else [])
     done = Crawl(tmp_path / "done")
     done.keeper.is_broken = True
-    done.keeper.ledger.commit = fail(OSError("it is written"))
+    done.keeper.book.commit = fail(OSError("it is written"))
     done.keeper.commit()
     done.keeper._is_open = False
     asyncio.run(done.keeper.closed(done.spider, "finished"))
@@ -325,7 +323,7 @@ def test_signal_while_history_is_written_leaves_it_to_next_run(
     assert first.stat("history/new") is None
     assert first.crawler.stats.get_value("finish_reason") == "shutdown"
     assert ledger_of(tmp_path).runs.all()[-1].reason == "shutdown"
-    with closing(History(history_of(crawl_ledger("site", str(tmp_path))), read_only=True)) as one:
+    with closing(History(history_of(crawl_book("site", str(tmp_path))), read_only=True)) as one:
         assert not list(one.changes())
     second = Crawl(tmp_path, settings=settings)
     live(second)

@@ -12,8 +12,8 @@ from scrapy.utils.test import get_crawler
 
 from contentspider.crawl.queue import keeper as keeper_module
 from contentspider.crawl.queue.keeper import LedgerKeeper
-from contentspider.state.crawls.ledgers import crawl_ledger
-from contentspider.state.ledger.ledger import Ledger
+from contentspider.state.crawls.books import crawl_book
+from contentspider.state.book.book import Book
 from tests.crawl.test_keeper import ledger_of, live, passed
 from tests.crawls import Crawl, run_async
 from tests.messages import wording
@@ -102,18 +102,18 @@ def test_reason_for_crawling_nothing_is_logged(
 
 def test_job_logs_its_own_ledger_path(crawl: Crawl, caplog: pytest.LogCaptureFixture) -> None:
     folder = crawl.crawler.settings["CONTENTSPIDER_STATE_DIR"]
-    path = crawl_ledger("site", folder)
-    other = Ledger(path)
+    path = crawl_book("site", folder)
+    other = Book(path)
     crawl.spider._job = "7"  # type: ignore[attr-defined]
     live(crawl)
     other.close()
     (message,) = [one for one in said(caplog) if "this job uses" in one]
     assert message.startswith(str(path))
-    assert message.endswith(str(crawl_ledger("site-7", folder)))
+    assert message.endswith(str(crawl_book("site-7", folder)))
 
 
 def test_urls_that_kill_crawl_are_logged(crawl: Crawl, caplog: pytest.LogCaptureFixture) -> None:
-    crawl.keeper.ledger.begin_run = lambda: ["https://e.org/killer"]  # type: ignore[assignment]
+    crawl.keeper.book.begin_run = lambda: ["https://e.org/killer"]  # type: ignore[assignment]
     crawl.keeper._begin()
     (message,) = said(caplog)
     assert message.startswith("https://e.org/killer is skipped")

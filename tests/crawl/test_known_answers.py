@@ -29,7 +29,7 @@ from contentspider.crawl.middlewares.conditional import (
 from contentspider.crawl.revisits.due_pages import CHECKED_EACH
 from contentspider.page.input.page import Page
 from contentspider.site.models.record import page_id
-from contentspider.state.ledger.visits import Answer
+from contentspider.state.book.answers import Answer
 from tests.crawlers import close, open_crawler, parts
 from tests.recrawled import Crawls, address
 from tests.sites import article
@@ -165,7 +165,7 @@ def noted(
     keeper, _ = parts(crawler)
     answer.meta[ROW_META_KEY] = 5
     note_answer(keeper, answer, links)
-    return keeper.ledger.visits.answer_of(5)
+    return keeper.book.visits.answer_of(5)
 
 
 def test_validators_and_links_of_response_are_recorded(crawler: Crawler) -> None:

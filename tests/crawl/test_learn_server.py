@@ -19,8 +19,8 @@ from contentspider.crawl.learning.learn_server import SERVER_VARIABLE, LearnServ
 from contentspider.ground.errors import NotEnoughTextError
 from contentspider.page.input.page import Page
 from contentspider.site.learn.options import LearningOptions
-from contentspider.state.ledger.items import ItemBinding
-from contentspider.state.ledger.ledger import Ledger
+from contentspider.state.book.items import ItemBinding
+from contentspider.state.book.book import Book
 from tests.sites import article
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ OPTIONS = LearningOptions()
 def ledger_path(tmp_path: Path) -> Path:
     """Return a ledger that holds four pages of each of two sites."""
     path = tmp_path / "crawl.sqlite"
-    ledger = Ledger(path)
+    ledger = Book(path)
     for site in ("tea.example", "oak.example"):
         for number in range(4):
             url = f"https://{site}/{number}"

@@ -24,11 +24,11 @@ from contentspider.page.input.page import Page
 from contentspider.recrawl.judge import NEW_PAGE
 from contentspider.site.learn.options import LearningOptions
 from contentspider.site.models.model import SiteModel
-from contentspider.state.crawls.ledgers import history_of
+from contentspider.state.crawls.books import history_of
 from contentspider.state.history.history import History
-from contentspider.state.ledger.items import ItemBinding
-from contentspider.state.ledger.ledger import Ledger
-from contentspider.state.ledger.visits import Answer, StoredVisit, Visit
+from contentspider.state.book.items import ItemBinding
+from contentspider.state.book.book import Book
+from contentspider.state.book.visits import Answer, StoredVisit, Visit
 from contentspider.state.outcome import Outcome
 from contentspider.state.stores.models import ModelStore
 from tests.conftest import ROOT
@@ -41,7 +41,7 @@ from tests.state.test_history import take
 def held(tmp_path: Path) -> Path:
     """Return the file of a ledger that holds five pages of one site."""
     path = tmp_path / "held.sqlite"
-    ledger = Ledger(path)
+    ledger = Book(path)
     for number in range(5):
         url = f"https://example.org/{number}"
         hand = ItemBinding(Page.from_html(article(number), url))
@@ -65,7 +65,7 @@ def test_learning_process_returns_model_of_held_pages(held: Path) -> None:
 def test_algorithm_1_sums_all_pages_that_crawl_has_read(
     held: Path, labels: str, pages: int
 ) -> None:
-    ledger = Ledger(held)
+    ledger = Book(held)
     for number in range(4, 8):
         url = f"https://example.org/{number}"
         page = Page.from_html(article(number), url)
@@ -85,7 +85,7 @@ def test_algorithm_1_sums_unchanged_pages_that_history_has(held: Path) -> None:
     file = history_of(held)
     file.parent.mkdir()
     history = History(file)
-    ledger = Ledger(held)
+    ledger = Book(held)
     for number in range(4, 9):
         url = f"https://example.org/{number}"
         page = Page.from_html(article(number), url)

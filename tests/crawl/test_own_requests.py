@@ -69,7 +69,7 @@ def test_own_text_requests_stay_within_budget(
     assert asked(again) == [], "the budget is that of the crawl"
     crawl.keeper.is_broken = True
     again.refund("https://e.org/own/1")
-    assert crawl.keeper.ledger.runs.fact("own_texts e.org") == [
+    assert crawl.keeper.book.runs.fact("own_texts e.org") == [
         f"https://e.org/own/{n}" for n in (0, 3, 1)
     ]
 
@@ -110,8 +110,8 @@ def test_own_texts_are_stored_and_lead_to_pages(crawl: Crawl, own: OwnTexts) -> 
     answer = Response(request.url, headers=headers, body=body, request=request)
     assert asyncio.run(followed(answer)) == ["/1"]
     assert asyncio.run(followed(answer.replace(body=body + b" " * 2_000_000))) == ["/1"]
-    assert crawl.keeper.ledger.own_texts.has("e.org", "https://e.org/1")
-    (kept,) = crawl.keeper.ledger.own_texts.answers()
+    assert crawl.keeper.book.own_texts.has("e.org", "https://e.org/1")
+    (kept,) = crawl.keeper.book.own_texts.answers()
     assert (kept.site, kept.address) == ("e.org", request.url)
     assert (kept.etag, kept.last_modified) == ('"x"', "now")
     assert [own_text.url for own_text in kept.texts] == ["https://e.org/1"]
@@ -147,7 +147,7 @@ def test_unreadable_own_text_does_not_count_as_unread_page(crawl: Crawl, own: Ow
         crawl.spider.source_failed(SimpleNamespace(request=request, value=error))
         crawl.finish()
         assert crawl.state(row)[0] == state
-    assert crawl.keeper.ledger.runs.fact("own_texts e.org") == [
+    assert crawl.keeper.book.runs.fact("own_texts e.org") == [
         "https://e.org/own/1",
         "https://e.org/own/2",
     ]

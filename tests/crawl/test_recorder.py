@@ -15,7 +15,7 @@ from contentspider.crawl.base.items import ContentItem, item_values
 from contentspider.crawl.queue.addresses import in_hand
 from contentspider.crawl.queue.keeper import LedgerKeeper
 from contentspider.page.input.page import Page
-from contentspider.state.ledger.items import ItemBinding
+from contentspider.state.book.items import ItemBinding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,7 +44,7 @@ def keeper(tmp_path: Path) -> Iterator[LedgerKeeper]:
 
     asyncio.run(opened())
     yield keeper
-    keeper.ledger.close()
+    keeper.book.close()
 
 
 def test_item_dropped_before_pipeline_is_not_confused_with_previous_item(
@@ -53,16 +53,16 @@ def test_item_dropped_before_pipeline_is_not_confused_with_previous_item(
     filled, other = {"n": 1}, {"n": 2}
     token = in_hand.set((filled, ItemBinding(PAGE, key="1/0")))
     keeper.recorder.dropped(other, DropItem("no"))
-    assert not keeper.ledger.items.has_item("1/0")
+    assert not keeper.book.items.has_item("1/0")
     keeper.recorder.dropped(filled, DropItem("no"))
-    assert keeper.ledger.items.has_item("1/0")
+    assert keeper.book.items.has_item("1/0")
     in_hand.reset(token)
 
 
 def test_replaced_item_is_recorded(keeper: LedgerKeeper) -> None:
     token = in_hand.set(({"n": 1}, ItemBinding(PAGE, key="1/0")))
     keeper.recorder.scraped({"n": 2})
-    assert list(keeper.ledger.items.lines()) == [b'{"n": 2}']
+    assert list(keeper.book.items.lines()) == [b'{"n": 2}']
     in_hand.reset(token)
 
 

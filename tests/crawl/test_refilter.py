@@ -23,7 +23,7 @@ from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.models.failures import Failures
 from contentspider.site.vote.objections import Objection
 from contentspider.state.files.output import JsonLinesWriter
-from contentspider.state.ledger.items import ItemBinding
+from contentspider.state.book.items import ItemBinding
 from tests.conftest import read_jsonl
 from tests.recrawled import FINISHED, SITE, Crawls, OneCrawl, address
 from tests.sites import article, prose
@@ -111,11 +111,11 @@ def test_output_items_are_rewritten_by_last_model(tmp_path: Path) -> None:
         fields = crawl.see(f"/{number}", article(number))
         line = json.dumps(fields).encode()
         hand = ItemBinding(page, key=str(number), page_id=str(fields["id"]))
-        assert crawl.ledger.items.record(hand, line)
+        assert crawl.book.items.record(hand, line)
         output.write(line)
     asyncio.run(crawl.revisits.end(FINISHED))
     assert crawl.revisits.has_refilled
-    output.rewrite(crawl.ledger.items.lines())
+    output.rewrite(crawl.book.items.lines())
     output.publish()
     output.close()
     crawl.close()
@@ -164,7 +164,7 @@ def test_page_is_compared_again_under_final_model(
     crawl.state.use(last)
     kind = "refiltered" if facts[0] == "model" else "changed"
     assert asyncio.run(crawl.revisits.end(FINISHED))[kind] == 1
-    (stored,) = crawl.ledger.visits.after(0)
+    (stored,) = crawl.book.visits.after(0)
     visit = stored.visit
     page = Page.from_html(numbered(8), address("/1"))
     assert (visit.model, stored.content) == (last.version, last.extract(page).text)
@@ -184,14 +184,14 @@ def test_item_left_out_under_earlier_model_is_filled_under_final_one(
         fields = crawl.see(path, numbered(number))
         page = Page.from_html(numbered(number), address(path))
         binding = ItemBinding(page, key=path, page_id=fields["id"])
-        crawl.ledger.items.record(binding, json.dumps(fields).encode())
+        crawl.book.items.record(binding, json.dumps(fields).encode())
     crawl.end()
     crawl = crawls.begin()
     crawl.state.use(untitled)
     fields = crawl.see("/1", numbered(8))
     assert (fields["change"], fields["content"]) == ("refiltered", untitled.extract(page).text)
     binding = ItemBinding(page, key="/1", page_id=fields["id"])
-    crawl.ledger.items.record(binding, None, "unchanged")
+    crawl.book.items.record(binding, None, "unchanged")
     crawl.see("/2", numbered(4))  # its item is lost: the history keeps the previous one
     crawl.state.use(titled)
     asyncio.run(crawl.revisits.end(FINISHED))
@@ -212,15 +212,15 @@ def test_refiltered_items_have_their_own_names_and_fields(
     assert not crawl.revisits.has_refilled
     binding = ItemBinding(page, key="1", page_id=fields["id"], names={"content": "body"})
     first = {"body": fields["content"], "content": 7, "price": 3, "change": "new"}
-    assert crawl.ledger.items.record(binding, json.dumps(first).encode())
+    assert crawl.book.items.record(binding, json.dumps(first).encode())
     second = {"content": fields["content"], "price": 4}
     binding = ItemBinding(page, key="2", page_id=fields["id"])
-    assert crawl.ledger.items.record(binding, json.dumps(second).encode())
+    assert crawl.book.items.record(binding, json.dumps(second).encode())
     crawl.state.use(titled)
     asyncio.run(crawl.revisits.end(FINISHED))
     text = titled.extract(page).text
     assert text != fields["content"]
-    assert list(crawl.ledger.items.records()) == [
+    assert list(crawl.book.items.records()) == [
         {"body": text, "content": 7, "price": 3, "change": "new"},
         {"content": text, "price": 4},
     ]

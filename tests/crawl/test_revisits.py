@@ -7,23 +7,18 @@ import shutil
 from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
-from threading import Event
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from contentspider.crawl.revisits import revisits as module
 from contentspider.ground.times import now
 from contentspider.page.input.page import Page
-from contentspider.recrawl.judge import judge
 from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.models.record import page_id
-from contentspider.state.history.draft import DraftCheck
-from contentspider.state.history.history import History
-from contentspider.state.history.writer import HistoryWriter
-from contentspider.state.ledger.visits import Answer
+from contentspider.state.book.answers import Answer
+from contentspider.state.book.book import Book
+from contentspider.state.book.pages import PUBLISHED
 from contentspider.state.outcome import Ending
-from tests.conftest import TIMEOUT
 from tests.recrawled import FINISHED, SITE, Crawls, OneCrawl, address, records
 from tests.sites import article, prose
 
@@ -93,28 +88,37 @@ def test_page_is_new_then_unchanged_then_changed(fresh: Crawls) -> None:
     again = crawl.see("/1", article(1))
     assert (again["change"], again["change_ratio"]) == ("unchanged", 0.0)
     assert (again["first_seen"], again["changed_at"]) == (first["first_seen"], first["changed_at"])
-    assert crawl.ledger.visits.content(again["id"]) is None, "the history has it"
+    assert crawl.hand.text is None, "the book has it"
     assert crawl.see("/3", article(3))["change"] == "new"
     changed = crawl.see("/2", edited(2))
+    crawl.release(changed)
     assert changed["change"] == "changed"
     assert 0 < changed["change_ratio"] < 0.9
     assert changed["first_seen"] < changed["changed_at"] == changed["crawled_at"]
     assert crawl.end() == {"new": 1, "changed": 1, "unchanged": 1}
     known = fresh.known()
-    assert known.content(page_id(address("/2"))) == changed["content"]
-    assert known.content(page_id(address("/2")), before=True) != changed["content"]
+    assert known.known.content(page_id(address("/2"))) == changed["content"]
+    assert known.known.content(page_id(address("/2")), before=True) != changed["content"]
     known.close()
 
 
-def test_page_of_visit_is_stored_unless_history_has_it(crawls: Crawls) -> None:
+def is_stored_again(crawl: OneCrawl, path: str) -> bool:
+    """Tell whether a crawl has stored the blocks of a page that it has visited."""
+    found, known = (
+        version(page_id(address(path)))
+        for version in (crawl.book.pages.found, crawl.book.pages.known)
+    )
+    assert found is not None
+    return known is None or found.page != known.page
+
+
+def test_page_of_visit_is_stored_unless_book_has_it(crawls: Crawls) -> None:
     crawl = crawls.begin()
     crawl.see("/1", article(1))
     crawl.see("/2", edited(2))
     crawl.see("/5", article(1), named="/5")
-    pages = {seen.visit.url: seen.page for seen in crawl.ledger.visits.after(0)}
-    assert pages[address("/1")] is None
-    assert pages[address("/2")] is not None
-    assert pages[address("/5")] is not None
+    stored = [is_stored_again(crawl, path) for path in ("/1", "/2", "/5")]
+    assert stored == [False, True, True]
 
 
 def test_page_that_was_not_sent_is_not_stored_again_although_its_owner_marked_text(
@@ -129,17 +133,16 @@ def test_page_that_was_not_sent_is_not_stored_again_although_its_owner_marked_te
     assert page is not None
     assert page.content.has_left_out
     for is_unsent in (False, True):
-        crawl.see("/1", page, is_unsent=is_unsent)
-        (seen,) = crawl.ledger.visits.after(0)
-        assert (seen.page is None) is is_unsent
-        assert seen.visit.facts.difference == ""
+        seen = crawl.see("/1", page, is_unsent=is_unsent)
+        assert is_stored_again(crawl, "/1") is not is_unsent
+        assert seen["change"] == "unchanged"
     crawl.end()
     known = fresh.known()
-    assert known.stored(page_id(address("/1"))) == page
+    assert known.known.stored(page_id(address("/1"))) == page
     known.close()
 
 
-def test_record_of_page_is_read_from_the_history_once_until_a_crawl_is_written(
+def test_version_of_page_is_read_once_until_a_crawl_is_published(
     crawls: Crawls,
 ) -> None:
     crawl = crawls.begin()
@@ -154,69 +157,19 @@ def test_record_of_page_is_read_from_the_history_once_until_a_crawl_is_written(
     crawl.close()
 
 
-def test_resumed_crawl_keeps_its_id_and_stores_visits_once(crawls: Crawls) -> None:
+def test_resumed_crawl_keeps_its_number_and_publishes_visits_once(crawls: Crawls) -> None:
     crawl = crawls.begin()
     crawl.see("/1", edited(1))
-    name = crawl.ledger.runs.fact("crawl")
-    assert name
+    number = crawl.book.runs.crawl
     assert asyncio.run(crawl.revisits.end(Ending("finished", 1)))["changed"] == 1
     crawl.resume()
-    assert crawl.ledger.runs.fact("crawl") == name
+    assert crawl.book.runs.crawl == number
     crawl.see("/2", edited(2))
-    assert crawl.end()["changed"] == 1, "the visit of /1 is in the history already"
+    assert crawl.end()["changed"] == 1, "the visit of /1 is published already"
 
 
 class StoppedError(Exception):
-    """A signal came while the history was written."""
-
-
-def test_signal_ends_the_search_for_pages_that_another_model_filtered(
-    crawls: Crawls, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    crawl = crawls.begin()
-    for number in range(1, 5):
-        crawl.see(f"/{number}", article(number))
-    compared: list[str] = []
-    plain = crawl.revisits._refilter.is_outdated
-
-    def is_outdated(site: str, model: str) -> bool:
-        compared.append(site)
-        return plain(site, model)
-
-    monkeypatch.setattr(crawl.revisits._refilter, "is_outdated", is_outdated)
-
-    async def stop(written: int, pages: int) -> None:
-        if len(compared) == 2:
-            raise StoppedError
-
-    with pytest.raises(StoppedError):
-        asyncio.run(crawl.revisits.end(FINISHED, pause=stop))
-    assert len(compared) == 2
-    crawl.close()
-
-
-def test_signal_ends_the_check_of_the_draft_of_an_earlier_run(
-    crawls: Crawls, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    crawl = crawls.begin()
-    crawl.see("/1", edited(1))
-    is_begun, is_interrupted = Event(), Event()
-
-    def slow_run(check: DraftCheck) -> None:
-        is_begun.set()
-        assert is_interrupted.wait(TIMEOUT)
-
-    monkeypatch.setattr(DraftCheck, "run", slow_run)
-    monkeypatch.setattr(DraftCheck, "interrupt", lambda check: is_interrupted.set())
-
-    async def stop(written: int, pages: int) -> None:
-        if is_begun.is_set():
-            raise StoppedError
-
-    with pytest.raises(StoppedError):
-        asyncio.run(crawl.revisits.end(FINISHED, pause=stop))
-    assert is_interrupted.is_set()
-    crawl.close()
+    """A signal came while the end of the crawl was written."""
 
 
 def changed_crawl(history: Path) -> OneCrawl:
@@ -230,22 +183,19 @@ def changed_crawl(history: Path) -> OneCrawl:
     return crawl
 
 
-def whole(history: Path) -> list[Any]:
-    """Return all that a history says, but for the times at which that was written."""
-    with closing(History(history, read_only=True)) as known:
-        pages = known._database.rows(
-            "SELECT id, state, missing, seq, content FROM pages ORDER BY 1"
-        )
-        changes = known._database.rows(
-            "SELECT seq, crawl, url, change, change_ratio, reason, previous_id FROM changes"
-        )
+def whole(path: Path) -> list[Any]:
+    """Return all that readers see of a book, but for the times at which that was written."""
+    with closing(Book(path, read_only=True)) as book:
+        pages = [
+            (page.id, page.state, page.missing, page.text_hash, book.known.content(page.id))
+            for page in book.pages.select(f"{PUBLISHED} ORDER BY id")
+        ]
+        names = ("url", "change", "change_ratio", "reason", "previous_id")
+        changes = [tuple(record[name] for name in names) for record in book.changes.records()]
         return [*pages, *changes]
 
 
-def test_history_continues_where_it_was_stopped(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "PORTION", 2)
+def test_end_of_a_crawl_that_was_stopped_begins_anew(tmp_path: Path) -> None:
     Crawls(tmp_path / "before.sqlite", count=8).close()
 
     def copy(name: str) -> Path:
@@ -255,7 +205,7 @@ def test_history_continues_where_it_was_stopped(
     counts = changed_crawl(path).end()
     assert counts == {"new": 2, "changed": 1, "moved": 1, "gone": 1, "unchanged": 5}
     expected = whole(path)
-    pauses = 0
+    pauses = stopped = 0
 
     async def pause(written: int, pages: int) -> None:
         nonlocal pauses
@@ -263,27 +213,20 @@ def test_history_continues_where_it_was_stopped(
         if pauses == stop:
             raise StoppedError
 
-    writes: list[int] = []
-    written_again = []
-    add_visit = HistoryWriter.add_visit
-    monkeypatch.setattr(
-        HistoryWriter, "add_visit", lambda *values: writes.append(1) or add_visit(*values)
-    )
     for stop in range(3, 80, 7):
         pauses, path = 0, copy(f"{stop}.sqlite")
         before = whole(path)
         crawl = changed_crawl(path)
         with suppress(StoppedError):
             asyncio.run(crawl.revisits.end(FINISHED, pause=pause))
+            crawl.close()
             break
-        writes.clear()
+        stopped += 1
         crawl.resume()
         assert whole(path) == before, "readers see nothing of it"
         assert crawl.end() == counts
         assert whole(path) == expected, stop
-        written_again.append(len(writes))
-    assert written_again[0] == 9, "nothing was kept"
-    assert written_again[-1] == 1, "of nine visits, eight were kept"
+    assert stopped > 3
 
 
 @pytest.mark.parametrize("is_redirect", [True, False])
@@ -298,10 +241,12 @@ def test_moved_page_keeps_its_first_seen_date(is_redirect: bool, crawls: Crawls)
     assert moved["change_ratio"] == 0.0
     assert moved["first_seen"] < moved["crawled_at"]
     assert moved["changed_at"] < moved["crawled_at"]
-    (seen,) = crawl.ledger.visits.after(0)
-    assert seen.visit.previous_id == page_id(address("/1"))
-    assert seen.content == moved["content"]
-    assert seen.page is not None
+    crawl.release(moved)
+    version = crawl.book.pages.found(moved["id"])
+    assert version is not None
+    assert crawl.book.changes.of_visit(version.record)[0] == page_id(address("/1"))
+    assert crawl.book.pages.text(version.content) == moved["content"]
+    assert version.page is not None
     for number in (2, 3, 4):
         crawl.see(f"/{number}", article(number))
     crawl.end()
@@ -314,15 +259,14 @@ def test_page_does_not_count_as_moved_from_page_still_present(crawls: Crawls) ->
     crawl.see("/1", article(1))
     answer = Answer(moved_from=((address("/1"), "HTTP 301"), (address("/unknown"), "HTTP 301")))
     assert crawl.see("/new", article(1), answer)["change"] == "new"
-    assert {seen.visit.reason for seen in crawl.ledger.visits.after(0)} == {""}
+    assert not list(crawl.book.changes.moves())
 
 
 def test_known_page_does_not_count_as_moved(crawls: Crawls) -> None:
     crawl = crawls.begin()
     answer = Answer(moved_from=((address("/2"), "HTTP 301"),))
     assert crawl.see("/1", article(1), answer)["change"] == "unchanged"
-    (seen,) = crawl.ledger.visits.after(0)
-    assert (seen.visit.reason, seen.visit.previous_id) == ("", "")
+    assert not list(crawl.book.changes.moves())
 
 
 def test_returning_page_is_new_and_keeps_first_seen_date(crawls: Crawls) -> None:
@@ -356,9 +300,9 @@ def test_server_with_false_not_modified_responses_gets_no_conditional_requests(
     crawl.see("/3", edited(3), Answer(is_check=True))
     assert "not changed, but it has" in caplog.text
     assert crawl.revisits.page_with_validators(address("/1"), SITE) is None
-    assert crawl.ledger.runs.fact("distrusted") == [SITE]
+    assert crawl.book.runs.fact("distrusted") == [SITE]
     crawl.resume()
-    assert crawl.revisits.page_with_validators(address("/1"), SITE) is None, "the ledger has it"
+    assert crawl.revisits.page_with_validators(address("/1"), SITE) is None, "the book has it"
     caplog.clear()
     crawl.see("/4", edited(4), Answer(is_check=True))
     assert not caplog.text, "it is said once"
@@ -398,7 +342,7 @@ def test_manually_corrected_page_is_fetched_completely(crawls: Crawls) -> None:
     page = crawl.revisits.stored_page(page_id(address("/1")))
     assert page is not None
     assert crawl.revisits.stored_page(page_id(address("/6"))) is None
-    known = crawl.revisits._history
+    known = crawl.revisits._known
     corrected = replace(page, corrections="some")  # type: ignore[arg-type]
     known.stored = lambda _: corrected  # type: ignore[method-assign]
     assert crawl.revisits.stored_page(page_id(address("/1"))) is None
@@ -420,9 +364,9 @@ def test_links_to_known_pages_and_copies_may_wait_until_due(crawls: Crawls) -> N
     crawl.see("/new", article(1), Answer(moved_from=((address("/1"), "HTTP 301"),)))
     crawl.end()
     known = crawls.known()
-    takeover = known.begin_writing("more", is_complete=False)
-    takeover.add_copy(page_id(address("/print")), page_id(address("/2")), address("/print"))
-    takeover.commit()
+    copy, original = page_id(address("/print")), page_id(address("/2"))
+    known.copies.add(copy, original, address("/print"), known.pages.published, known.runs.crawl)
+    known.commit()
     known.close()
     crawl = crawls.begin(due=True)
     assert [
@@ -443,11 +387,11 @@ def test_missing_known_pages_are_requested_for_limited_number_of_crawls(
 
 def test_due_crawl_requests_due_known_pages(crawls: Crawls) -> None:
     known = crawls.known()
-    known._database.do("UPDATE pages SET last_seen = ?", (now(),))
-    known._database.do(
+    known.database.do("UPDATE pages SET last_seen = ?", (now(),))
+    known.database.do(
         "UPDATE pages SET last_seen = '2020-01-01T00:00:00+00:00' WHERE url LIKE '%/3'"
     )
-    known._database.commit()
+    known.commit()
     known.close()
     assert list(crawls.begin(due=True).revisits.pages_to_visit()) == [address("/3")]
 
@@ -481,7 +425,7 @@ def test_soft_404_replacing_known_page_is_detected(crawls: Crawls) -> None:
     assert replacement_kind(crawl, "/6", article(6)) == ""
     assert replacement_kind(crawl, "/1", "<p>Another page altogether.</p>", content="x") == ""
     crawl.resume()
-    assert replacement_kind(crawl, "/1", error) == "soft_404", "the ledger has it"
+    assert replacement_kind(crawl, "/1", error) == "soft_404", "the book has it"
 
 
 @pytest.mark.parametrize(
@@ -547,7 +491,7 @@ def test_number_changed_on_page_checked_after_304_does_not_distrust_server(fresh
     crawl.end()
     crawl = fresh.begin()
     assert crawl.see("/1", counted(1, 2), Answer(is_check=True))["change"] == "changed"
-    assert crawl.ledger.runs.fact("distrusted") is None
+    assert crawl.book.runs.fact("distrusted") is None
 
 
 def test_page_extracted_differently_by_new_model_changes_by_model(
@@ -560,7 +504,8 @@ def test_page_extracted_differently_by_new_model_changes_by_model(
     other = crawl.see("/2", advert)
     assert fields["change"] == other["change"] == "refiltered"
     assert fields["changed_at"] < fields["crawled_at"], "not by the page"
-    assert {judge(seen.visit.facts).cause for seen in crawl.ledger.visits.after(0)} == {"model"}
+    causes = "SELECT DISTINCT change_cause FROM changes WHERE change = 'refiltered'"
+    assert list(crawl.book.database.rows(causes)) == [("model",)]
     changed = crawl.see("/3", edited(3))
     assert changed["changed_at"] == changed["crawled_at"]
     assert crawl.end() == {"changed": 1, "refiltered": 2, "kept": 1}
@@ -573,11 +518,11 @@ def test_unvisited_pages_are_refiltered_by_new_model(fresh: Crawls, model: SiteM
         crawl.see(f"/{number}", article(number))
     crawl.end()
     known = fresh.known()
-    known._database.do(
+    known.database.do(
         "UPDATE pages SET content_hash = 'other', model = 'earlier' WHERE url LIKE '%/2'"
     )
-    known._database.do("UPDATE pages SET model = 'earlier' WHERE url LIKE '%/3'")
-    known._database.commit()
+    known.database.do("UPDATE pages SET model = 'earlier' WHERE url LIKE '%/3'")
+    known.commit()
     known.close()
     for is_stored, changed in ((False, 0), (True, 1)):
         crawl = fresh.begin()
@@ -597,7 +542,7 @@ def test_pages_read_before_model_are_stored_as_model_filters_them(
     crawl.see("/2", article(2))
     crawl.end()
     known = fresh.known()
-    page = known.page(page_id(address("/1")))
+    page = known.known.page(page_id(address("/1")))
     assert page is not None
     assert (page.model, page.content_hash) == ("the next", before["content_hash"])
     known.close()

@@ -16,7 +16,7 @@ from contentspider.crawl.base.engine import wake
 from contentspider.crawl.queue.keeper import LedgerKeeper
 from contentspider.crawl.queue.outage import FAILURES, HostPauses
 from contentspider.crawl.queue.scheduler import LedgerScheduler
-from contentspider.state.ledger.ledger import Ledger
+from contentspider.state.book.book import Book
 from tests.messages import wording
 
 
@@ -24,7 +24,7 @@ class FakeKeeper:
     """A keeper of a ledger in memory; requests are in flight until `flying` is emptied."""
 
     def __init__(self) -> None:
-        self.ledger = Ledger(None)
+        self.book = Book(None)
         self.now = 0.0
         self.hosts = HostPauses(300, lambda: self.now)
         self.is_broken = self.is_resumed = False
@@ -35,7 +35,7 @@ class FakeKeeper:
             watch=self.flying.__setitem__,
             in_flight=lambda: len(self.flying),
             note=lambda *_, **__: None,
-            witnesses=self.ledger.frontier.queue.answered,
+            witnesses=self.book.frontier.queue.answered,
             forget=lambda row: self.flying.pop(row, None),
         )
 
@@ -151,8 +151,8 @@ def test_request_suspected_of_killing_crawl_is_sent_alone(
 ) -> None:
     for number in range(3):
         scheduler.enqueue_request(Request(f"http://x/{number}"))
-    keeper.ledger._database.do("UPDATE addresses SET deaths = 2 WHERE number = 2")
-    keeper.ledger._database.do("UPDATE addresses SET deaths = 1 WHERE number = 1")
+    keeper.book._database.do("UPDATE addresses SET deaths = 2 WHERE number = 2")
+    keeper.book._database.do("UPDATE addresses SET deaths = 1 WHERE number = 1")
     assert taken(scheduler) == ["0"]
     keeper.flying.clear()
     assert taken(scheduler) == ["1"], "and nothing beside it"
@@ -170,7 +170,7 @@ def test_password_in_url_becomes_header_and_is_not_stored(
     assert request is not None
     assert request.url == "http://x/page"
     assert request.headers[b"Authorization"] == b"Basic bWU6cEBzcw=="
-    rows = keeper.ledger._database.do("SELECT url, request FROM addresses").fetchall()
+    rows = keeper.book._database.do("SELECT url, request FROM addresses").fetchall()
     assert rows == [("http://x/page", None)]
 
 
@@ -234,20 +234,20 @@ def test_unreadable_request_does_not_stop_others(
     for number in range(3):
         scheduler.enqueue_request(Request(f"http://x/{number}"))
     text = '{"callback": "gone"}'
-    keeper.ledger._database.do("UPDATE addresses SET request = ? WHERE number < 3", (text,))
+    keeper.book._database.do("UPDATE addresses SET request = ? WHERE number < 3", (text,))
     assert taken(scheduler) == ["2"]
     assert (
         caplog.text.count("cannot be requested: " + wording("crawl.no-such-callback") + " 'gone'")
         == 2
     )
-    assert keeper.ledger.frontier.states() == {"failed": 2, "taken": 1}
+    assert keeper.book.frontier.states() == {"failed": 2, "taken": 1}
 
 
 def test_first_requests_after_crash_are_committed_one_by_one(
     keeper: FakeKeeper, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("contentspider.crawl.queue.scheduler.CAREFUL_REQUESTS", 2)
-    keeper.ledger.runs.begin()
+    keeper.book.runs.begin()
     crawler: Any = get_crawler(MySpider)
     crawler.get_extension = extensions(keeper)
     scheduler = LedgerScheduler(crawler)
@@ -271,7 +271,7 @@ def test_known_pages_are_requested_in_turn_to_test_host(
     for number in range(2):
         scheduler.enqueue_request(Request(f"http://x/{number}"))
         scheduler.next_request()
-        keeper.ledger.frontier.finish(number + 1, "released")
+        keeper.book.frontier.finish(number + 1, "released")
     scheduler.enqueue_request(Request("http://x/waits"))
     for _ in range(FAILURES):
         keeper.hosts.failed("x", lambda _: FAILURES)

@@ -18,7 +18,7 @@ from contentspider.crawl.middlewares.guard import RefusedError
 from contentspider.crawl.revisits.revisits import Revisits
 from contentspider.crawl.spider import discovery
 from contentspider.crawl.spider.sitemaps import read_sitemap
-from contentspider.state.ledger.visits import read_links
+from contentspider.state.book.visits import read_links
 from tests.crawls import Crawl
 from tests.sites import prose
 
@@ -109,12 +109,12 @@ def test_links_that_options_leave_out_are_in_history_for_crawls_without_the_opti
     crawl = Crawl(tmp_path, url="https://e.org/docs/", **options)
     keeper = crawl.keeper
     history = tmp_path / "history.sqlite"
-    keeper.revisits = Revisits(keeper.ledger, history, keeper.options, keeper.failures)
+    keeper.revisits = Revisits(keeper.book, history, keeper.options, keeper.failures)
     html = page(1, "<a href=/2>2</a><a href=https://other.org/>o</a>")
     row, _, found = parse(crawl, "/docs/1", html, {"depth": 1})
     keeper.revisits.close()
     assert found == []
-    links = read_links(keeper.ledger.visits.answer_of(row).links)
+    links = read_links(keeper.book.visits.answer_of(row).links)
     assert links == {"https://e.org/2": ("2",) if "max_depth" in options else ()}
 
 
@@ -158,7 +158,7 @@ def test_redirected_start_extends_scope_and_survives_resume(crawl: Crawl) -> Non
         found = list(crawl.spider.parse(crawl.answer(request, page(1, "<a href=/2>2</a>"))))
     assert found == [], "it has come out, and its link is queued"
     assert crawl.spider.scope.has("https://moved.org/x")
-    moved = crawl.keeper.ledger.runs.fact("moved")
+    moved = crawl.keeper.book.runs.fact("moved")
     assert moved == [["https://moved.org/", "https://e.org/"]]
     crawl.spider.scope._sites.clear()
     crawl.spider.opened()

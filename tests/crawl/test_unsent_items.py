@@ -111,7 +111,7 @@ def test_item_is_refilled_if_page_was_sent_or_has_own_text_or_foreign_pipeline(
     known(durable)
     filled.clear()
     again(durable)
-    own_texts = parts(durable)[0].ledger.own_texts
+    own_texts = parts(durable)[0].book.own_texts
     with monkeypatch.context() as patch:
         patch.setattr(own_texts, "has", lambda site, url: True)
         again(durable, NOT_MODIFIED)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from contentspider.crawl.queue.outage import FAILURES, MAX_FAILURES, HostPauses
-from contentspider.state.ledger.frontier import Frontier
-from contentspider.state.ledger.ledger import Ledger
+from contentspider.state.book.frontier import Frontier
+from contentspider.state.book.book import Book
 from contentspider.state.outcome import Outcome
 from tests.conftest import Site, run
 from tests.crawl.test_outage import Clock, fail, many
@@ -116,7 +116,7 @@ def test_host_is_lost_if_witness_repeats_overlong_pause(hosts: HostPauses, clock
 
 
 def test_witness_pages_are_successfully_read_pages_of_host() -> None:
-    ledger = Ledger(None)
+    ledger = Book(None)
     frontier = ledger.frontier
     assert isinstance(frontier, Frontier)
     states = {"robots.txt": "fetched", "map.xml": "fetched", "bad": "failed", "a": "released"}

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contentspider.state.ledger.database import lock_of
-from contentspider.state.ledger.ledger import Ledger
+from contentspider.state.database import lock_of
+from contentspider.state.book.book import Book
 from tests.conftest import TIMEOUT, Site, read_jsonl, run, serve
 from tests.messages import wording
 from tests.processes import Popen
@@ -146,7 +146,7 @@ def test_signal_stops_all_crawls_cleanly_and_next_run_resumes(
         assert summary["outcome"] == "interrupted"
         assert sites["first"]["outcome"] == "interrupted"
         assert sites["third"]["outcome"] == "not_started"
-        ledger = Ledger(tmp_path / STATE / "first.sqlite", read_only=True)
+        ledger = Book(tmp_path / STATE / "first.sqlite", read_only=True)
         assert [entry.reason for entry in ledger.runs.all()] == ["shutdown"], "in order"
         ledger.close()
         done = run("run", str(file), "--due", "--only", "first", "second", cwd=tmp_path)
@@ -165,7 +165,7 @@ def test_killed_site_crawl_is_resumed_without_touching_others(
         file = sites_file(tmp_path, first=first.url, second=second.url)
 
         def kill() -> None:
-            ledger = Ledger(tmp_path / STATE / "first.sqlite", read_only=True)
+            ledger = Book(tmp_path / STATE / "first.sqlite", read_only=True)
             os.kill(ledger.runs.all()[-1].pid, signal.SIGKILL)
             ledger.close()
 
@@ -220,7 +220,7 @@ def test_settings_reach_site_crawl_and_passwords_stay_out_of_command_line(
     seen = []
 
     def look() -> None:
-        ledger = Ledger(tmp_path / STATE / "private.sqlite", read_only=True)
+        ledger = Book(tmp_path / STATE / "private.sqlite", read_only=True)
         pid = ledger.runs.all()[-1].pid
         ledger.close()
         seen.append(Path(f"/proc/{pid}/cmdline").read_text().split("\0"))

@@ -15,10 +15,10 @@ from contentspider.run.last_crawl import AT_ONCE, LastCrawl, last_crawl
 from contentspider.run.results import SiteResult, run_outcome
 from contentspider.run.site_job import SiteJob
 from contentspider.run.sitesfile import PlannedSite
-from contentspider.state.crawls.ledgers import crawl_ledger
-from contentspider.state.ledger import ledger as runs
-from contentspider.state.ledger.database import is_in_use, lock_of
-from contentspider.state.ledger.ledger import Ledger
+from contentspider.state.crawls.books import crawl_book
+from contentspider.state.book import ledger as runs
+from contentspider.state.database import is_in_use, lock_of
+from contentspider.state.book.book import Book
 from contentspider.state.outcome import Outcome
 from tests.messages import wording
 
@@ -34,7 +34,7 @@ def crawled(
     path: Path, monkeypatch: pytest.MonkeyPatch, *reasons: str, began: datetime = BEGAN
 ) -> LastCrawl:
     """Return how a crawl stands whose runs, an hour each, ended so; "" is one that was killed."""
-    ledger = Ledger(path)
+    ledger = Book(path)
     for number, reason in enumerate(reasons):
         times = iter([began + timedelta(hours=number), began + timedelta(hours=number + 1)])
         monkeypatch.setattr(runs, "now", lambda times=times: next(times).isoformat())
@@ -69,7 +69,7 @@ def test_last_crawl_is_finished_or_resumable(
 
 def test_missing_or_damaged_ledger_counts_as_no_crawl(path: Path) -> None:
     assert last_crawl(path) == LastCrawl()
-    Ledger(path).close()
+    Book(path).close()
     assert last_crawl(path) == LastCrawl()
     path.write_bytes(b"no database" * 100)
     assert last_crawl(path) == LastCrawl()
@@ -112,14 +112,14 @@ def test_due_sites_are_crawled_most_overdue_first(
         ("weekly", "finished", 5),
         ("stopped", "shutdown", 3),
     ):
-        ledger = crawl_ledger(name, state)
+        ledger = crawl_book(name, state)
         crawled(ledger, monkeypatch, reason, began=now - timedelta(days=days))
     order = []
 
     def crawl(site: PlannedSite, resume: bool) -> None:
         order.append((site.name, resume))
         if site.name == "new":  # elsewhere somebody crawls the next one
-            crawled(crawl_ledger("meanwhile", state), monkeypatch, "finished", began=now)
+            crawled(crawl_book("meanwhile", state), monkeypatch, "finished", began=now)
 
     instead_of_crawls(monkeypatch, crawl)
     sites = [planned(name) for name in ("early", "late", "new", "later", "stopped", "meanwhile")]
@@ -137,7 +137,7 @@ def test_due_sites_are_crawled_most_overdue_first(
     ]
     assert results[0].reasons[0].startswith("due 20")
     order.clear()
-    with lock_of(crawl_ledger("late", state)):
+    with lock_of(crawl_book("late", state)):
         results = Jobs(1, state_dir=state).run(sites[:3])
     assert order == [("early", False), ("new", False)], "in the file's order, whatever is due"
     assert results[1] == SiteResult("late", "running", reasons=(wording("run.runs-elsewhere"),))
@@ -202,7 +202,7 @@ def test_crawl_started_elsewhere_meanwhile_is_not_failure(
 ) -> None:
     options = {"name": "a", "output": [f"{tmp_path}/a.jsonl"], "url": ["http://127.0.0.1:9/"]}
     site = PlannedSite("a", options)
-    ledger = crawl_ledger("a", str(tmp_path))
+    ledger = crawl_book("a", str(tmp_path))
     looks = iter([False])  # when it is looked at first, the other one has not begun
     monkeypatch.setattr(site_job, "is_in_use", lambda path: next(looks, is_in_use(path)))
     with lock_of(ledger):

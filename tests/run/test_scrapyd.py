@@ -18,7 +18,7 @@ from urllib.request import ProxyHandler, Request, build_opener
 
 import pytest
 
-from contentspider.state.ledger.ledger import Ledger
+from contentspider.state.book.book import Book
 from tests.conftest import ROOT, TIMEOUT, Site, read_jsonl
 from tests.sites import small_site
 
@@ -181,7 +181,7 @@ class Scrapyd:
         """Return how the runs of each ledger ended."""
         found = {}
         for path in sorted((self.folder / ".scrapy" / "contentspider").glob("*.sqlite")):
-            ledger = Ledger(path, read_only=True)
+            ledger = Book(path, read_only=True)
             found[path.stem] = [entry.reason for entry in ledger.runs.all()]
             ledger.close()
         return found
@@ -275,7 +275,7 @@ def test_cancelled_scrapyd_job_is_resumed(daemon: Scrapyd, site: Site) -> None:
     second = daemon.schedule("offers", site.url, named, "CONTENTSPIDER_RESUME=True")
     daemon.wait_for_jobs(second)
     assert daemon.ledgers()["long"] == ["shutdown", "finished"]
-    ledger = Ledger(daemon.folder / ".scrapy" / "contentspider" / "long.sqlite", read_only=True)
+    ledger = Book(daemon.folder / ".scrapy" / "contentspider" / "long.sqlite", read_only=True)
     assert ledger.items.count() == 40
     ledger.close()
 

@@ -20,9 +20,9 @@ import pytest
 from contentspider.run import crawl_site, read_sites
 from contentspider.run.results import SiteResult
 from contentspider.state.address_state import AddressState
-from contentspider.state.crawls.ledgers import crawl_ledger
-from contentspider.state.ledger.database import LedgerFullError
-from contentspider.state.ledger.ledger import Ledger
+from contentspider.state.crawls.books import crawl_book
+from contentspider.state.database import LedgerFullError
+from contentspider.state.book.book import Book
 from contentspider.state.stores.lease import read_record
 from contentspider.state.stores.remote import open_objects
 from contentspider.state.stores.site_state import SiteState
@@ -108,7 +108,7 @@ class Machines:
             # The first upload may come before the ledger has tables.
             with (
                 suppress(LedgerFullError),
-                closing(Ledger(ledger, read_only=True)) as opened,
+                closing(Book(ledger, read_only=True)) as opened,
             ):
                 return dict(opened.frontier.states())
             return {}
@@ -274,8 +274,8 @@ def test_command_keeps_state_in_store_and_updates_index(machines: Machines) -> N
     found = run("search", "--index", "sqlite:pages.db", "river", cwd=machines.folder)
     assert machines.site.url in found.stdout
     # On the machine of the command the files stay in its state folder.
-    ledger = crawl_ledger("tea", str(machines.folder / ".scrapy/contentspider"))
-    with closing(Ledger(ledger, read_only=True)) as opened:
+    ledger = crawl_book("tea", str(machines.folder / ".scrapy/contentspider"))
+    with closing(Book(ledger, read_only=True)) as opened:
         assert opened.runs.all()[-1].reason == "finished"
 
 

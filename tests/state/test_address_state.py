@@ -7,7 +7,7 @@ import re
 import pytest
 
 from contentspider.state.address_state import TRANSITIONS, AddressState
-from contentspider.state.ledger.ledger import Ledger
+from contentspider.state.book.book import Book
 from tests.conftest import ROOT
 
 DOCS = ROOT / "docs" / "durability.md"
@@ -32,7 +32,7 @@ def test_states_are_written_as_their_values() -> None:
 
 @pytest.mark.parametrize("state", ["taken", "moved"])
 def test_taken_address_rejects_states_outside_table(state: str) -> None:
-    ledger = Ledger(None)
+    ledger = Book(None)
     row = ledger.frontier.enqueue(b"1", "http://e.org/", 0, "{}")
     ledger.frontier.queue.take()
     with pytest.raises(ValueError, match=state):
@@ -41,7 +41,7 @@ def test_taken_address_rejects_states_outside_table(state: str) -> None:
 
 
 def test_held_address_does_not_become_fetched() -> None:
-    ledger = Ledger(None)
+    ledger = Book(None)
     row = ledger.frontier.enqueue(b"1", "http://e.org/", 0, "{}")
     ledger.frontier.queue.take()
     ledger.frontier.finish(row, "held")

@@ -13,11 +13,11 @@ from contentspider.index.engine import Query, create_engine
 from contentspider.index.sync import Sync
 from contentspider.recrawl.judge import Change, Facts
 from contentspider.site.models.record import page_id
-from contentspider.state.history.anchors import MAX_ANCHORS, MAX_TARGETS
-from contentspider.state.history.copies import COPIES_KEPT
-from contentspider.state.history.entries import Entries
+from contentspider.state.book.anchors import MAX_ANCHORS, MAX_TARGETS
+from contentspider.state.book.copies import COPIES_KEPT
+from contentspider.state.crawls.entries import Entries
 from contentspider.state.history.history import History
-from contentspider.state.ledger.visits import Answer, StoredVisit, Visit, link_lines
+from contentspider.state.book.visits import Answer, StoredVisit, Visit, link_lines
 from tests.indexes import AT, Memory
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import pytest
 from contentspider.ground.compression import needs_dictionary
 from contentspider.ground.errors import DAMAGE
 from contentspider.state.compression import ENOUGH, RecordCompressor
-from contentspider.state.ledger.database import Database
+from contentspider.state.database import Database
 from contentspider.state.schema import HISTORY
 
 TEMPLATE = " ".join(f"name{number * number}" for number in range(400))

@@ -19,7 +19,7 @@ from contentspider.state.crawls.export import (
     histories,
 )
 from contentspider.state.crawls.folder import has_default, index_url, state_folder
-from contentspider.state.crawls.ledgers import (
+from contentspider.state.crawls.books import (
     crawl_status,
     history_of,
     is_hopeless,
@@ -28,16 +28,16 @@ from contentspider.state.crawls.ledgers import (
 )
 from contentspider.state.files.formats import Output
 from contentspider.state.history.history import History
-from contentspider.state.ledger.database import LedgerBusyError
-from contentspider.state.ledger.items import ItemBinding
-from contentspider.state.ledger.ledger import Ledger
+from contentspider.state.database import LedgerBusyError
+from contentspider.state.book.items import ItemBinding
+from contentspider.state.book.book import Book
 from tests.messages import raises, wording
 
 
 def crawled(path: Path, *reasons: str | None, unread: bool = True) -> None:
     """Make the ledger of a crawl whose runs ended so (None: it was killed)."""
     for reason in reasons:
-        ledger = Ledger(path)
+        ledger = Book(path)
         ledger.begin_run()
         ledger.frontier.enqueue(b"a", "http://e.org/a", 0, "{}")
         if unread and ledger.frontier.queue.take():
@@ -96,7 +96,7 @@ def test_resumed_crawl_logs_its_remaining_work(
     path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     crawled(path, "shutdown", unread=False)
-    ledger = Ledger(path)
+    ledger = Book(path)
     for name in "bc":
         ledger.frontier.enqueue(name.encode(), f"http://e.org/{name}", 0, "{}")
     ledger.frontier.queue.take()
@@ -129,7 +129,7 @@ def test_finished_crawl_leaves_its_pages_to_history(path: Path, reason: str) -> 
 
 
 def test_ledger_without_runs_is_not_archived(path: Path) -> None:
-    Ledger(path).close()
+    Book(path).close()
     ledger, is_resumed = open_crawl(path, resume=True)
     assert not is_resumed
     assert list(path.parent.glob("*.sqlite")) == [path]
@@ -138,7 +138,7 @@ def test_ledger_without_runs_is_not_archived(path: Path) -> None:
 
 def test_ledger_open_in_other_process_is_not_moved(path: Path) -> None:
     crawled(path, "finished")
-    writer, reader = Ledger(path), Ledger(path, read_only=True)
+    writer, reader = Book(path), Book(path, read_only=True)
     reader._database.do("BEGIN")
     assert reader.runs.all()
     writer.runs.set_fact("name", "value")
@@ -151,7 +151,7 @@ def test_ledger_open_in_other_process_is_not_moved(path: Path) -> None:
 
 def test_crawl_with_queued_urls_or_held_items_can_be_resumed(path: Path) -> None:
     crawled(path, "incomplete", "incomplete")
-    ledger = Ledger(path)
+    ledger = Book(path)
     assert is_hopeless(ledger)
     ledger.items.hold("e.org", {}, ItemBinding(Page.from_html("<p>Tea</p>")))
     assert not is_hopeless(ledger)
@@ -163,7 +163,7 @@ def test_crawl_with_queued_urls_or_held_items_can_be_resumed(path: Path) -> None
 
 def test_status_shows_runs_items_and_failed_addresses(path: Path) -> None:
     crawled(path, "shutdown", None)
-    ledger = Ledger(path)
+    ledger = Book(path)
     text = crawl_status(path)
     assert "run 1, started" in text
     assert ": shutdown\nrun 2" in text
@@ -183,7 +183,7 @@ def test_status_shows_runs_items_and_failed_addresses(path: Path) -> None:
 
 
 def test_status_lists_reasons_for_unread_pages(path: Path) -> None:
-    ledger = Ledger(path)
+    ledger = Book(path)
     ledger.begin_run()
     reasons = [None, None, *(f"HTTP {code}" for code in range(500, 511))]
     for number, (state, reason) in enumerate(
@@ -194,7 +194,7 @@ def test_status_lists_reasons_for_unread_pages(path: Path) -> None:
         ledger.frontier.finish(row, state, reason)
     ledger.end_run("shutdown")
     ledger.close()
-    with closing(Ledger(path, read_only=True)) as looked:
+    with closing(Book(path, read_only=True)) as looked:
         (run,) = looked.runs.all()
     lines = crawl_status(path).split("\n")
     others = [lines.pop(7) for _ in range(9)]
@@ -248,7 +248,7 @@ def test_crawl_is_found_by_its_site_name(tmp_path: Path) -> None:
 def test_items_are_exported_only_if_crawl_has_items(
     path: Path, reason: str | None, written: int | None
 ) -> None:
-    ledger = Ledger(path)
+    ledger = Book(path)
     hand = ItemBinding(Page.from_html("<p>Tea</p>"), key="k")
     ledger.items.record(hand, None if reason else b'{"url": "u"}', reason)
     ledger.commit()
@@ -274,7 +274,7 @@ def test_damaged_history_is_set_aside_with_one_error(
     history.close()
     assert len(caplog.messages) == bool(content)
     for said in caplog.messages:
-        assert said.startswith(f"{path} " + wording("state.ledger-damaged", "history"))
+        assert said.startswith(f"{path} " + wording("state.book-damaged", "history"))
         assert wording("state.history-starts-over", "crawl.sqlite.broken") in said
         assert said.endswith(wording("state.readers-start-over"))
     assert path.with_name(path.name + ".broken").exists() == bool(content)

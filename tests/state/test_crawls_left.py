@@ -14,13 +14,13 @@ from contentspider.ground.errors import ContentSpiderError
 from contentspider.page.input.page import Page
 from contentspider.recrawl.judge import NEW_PAGE, judge
 from contentspider.state.crawls.export import crawled_pages, export_items, open_crawl_data
-from contentspider.state.crawls.ledgers import history_of
+from contentspider.state.crawls.books import history_of
 from contentspider.state.files.formats import Output
 from contentspider.state.history.history import History
-from contentspider.state.ledger.database import Database
-from contentspider.state.ledger.items import ItemBinding
-from contentspider.state.ledger.ledger import Ledger
-from contentspider.state.ledger.visits import Answer, StoredVisit, Visit
+from contentspider.state.database import Database
+from contentspider.state.book.items import ItemBinding
+from contentspider.state.book.book import Book
+from contentspider.state.book.visits import Answer, StoredVisit, Visit
 from tests.conftest import TIMEOUT
 from tests.messages import raises
 
@@ -34,7 +34,7 @@ def test_pages_of_crawl_are_found_by_site_name_or_without_it_for_single_site(
     path = tmp_path / "crawl.sqlite"
 
     def offer(*found: tuple[str, str, str]) -> None:
-        with closing(Ledger(path)) as ledger:
+        with closing(Book(path)) as ledger:
             for site, url, html in found:
                 ledger.pages.offer(site, Page.from_html(html, url))
             ledger.commit()
@@ -51,7 +51,7 @@ def test_pages_of_crawl_are_found_by_site_name_or_without_it_for_single_site(
         with raises(ContentSpiderError, "several-sites", "crawl.sqlite", "d.org, e.org"):
             crawled_pages(path, site)
     assert crawled_pages(path, "d.org")[0] == "d.org"
-    with closing(Ledger(path)) as ledger:
+    with closing(Book(path)) as ledger:
         ledger.pages._database.do("UPDATE pages SET page = x'00' WHERE url = 'a'")
         ledger.commit()
     assert [page.url for page in crawled_pages(path, "e.org")[1]] == ["b"]
@@ -73,7 +73,7 @@ def test_items_stored_in_history_are_exported_from_there(
         stored = StoredVisit(number, found, Answer(), "text", None, True, item)
         takeover.add_visit(stored, judge(found.facts))
     takeover.commit()
-    with closing(Ledger(path)) as ledger:
+    with closing(Book(path)) as ledger:
         for name, line in lines.items():
             ledger.items.record(ItemBinding(page, key=name, page_id=name), line)
         ledger.items.record(ItemBinding(page, key="none"), OTHER)
@@ -111,12 +111,12 @@ def test_sample_of_finished_crawl_is_read_from_history(tmp_path: Path) -> None:
         takeover.add_visit(stored, judge(found.facts))
     takeover.commit()
     for kept, left in ((set("a"), ["a", "b"]), (set("ab"), [])):
-        with closing(Ledger(path)) as ledger:
+        with closing(Book(path)) as ledger:
             for page in pages:
                 ledger.pages.offer("e.org", page)
             ledger.commit()
             asyncio.run(ledger.drop_duplicated_records(kept.__contains__, lambda _: None))
-        with closing(Ledger(path, read_only=True)) as ledger:
+        with closing(Book(path, read_only=True)) as ledger:
             assert sorted(ledger.pages.urls()) == left
         assert crawled_pages(path, "") == ("e.org", [pages[1], pages[0]])
     takeover = history.begin_writing("crawl", True)
@@ -150,7 +150,7 @@ def test_signal_ends_rewriting_of_ledger(tmp_path: Path, monkeypatch: pytest.Mon
         if is_begun.is_set():
             raise StoppedError
 
-    with closing(Ledger(path)) as ledger:
+    with closing(Book(path)) as ledger:
         ledger.pages.offer("e.org", Page.from_html("<p>a", "a"))
         ledger.commit()
         monkeypatch.setattr(Database, "vacuum", slow_vacuum)
@@ -166,7 +166,7 @@ def test_signal_ends_rewriting_of_ledger(tmp_path: Path, monkeypatch: pytest.Mon
 def test_signal_ends_the_deletion_of_what_the_history_has(
     most_pauses: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("contentspider.state.ledger.ledger.PORTION", 2)
+    monkeypatch.setattr("contentspider.state.book.book.PORTION", 2)
     pauses = []
 
     async def pause() -> None:
@@ -174,7 +174,7 @@ def test_signal_ends_the_deletion_of_what_the_history_has(
             raise StoppedError
         pauses.append(1)
 
-    with closing(Ledger(tmp_path / "crawl.sqlite")) as ledger:
+    with closing(Book(tmp_path / "crawl.sqlite")) as ledger:
         ledger.pages.offer("e.org", Page.from_html("<p>a", "a"))
         for number in range(1, 6):
             found = Visit(f"{number}", f"{number}", "e.org", "", NEW_PAGE, "", "", "", "")
@@ -192,7 +192,7 @@ def test_signal_ends_the_deletion_of_what_the_history_has(
 
 
 def test_deletion_takes_no_longer_for_numbers_of_a_shared_crawl(tmp_path: Path) -> None:
-    with closing(Ledger(tmp_path / "crawl.sqlite")) as ledger:
+    with closing(Book(tmp_path / "crawl.sqlite")) as ledger:
         # The numbers of workers are far apart.
         for number in (1, 2**40, 2**60):
             ledger.visits.answer(number, Answer("tag"))

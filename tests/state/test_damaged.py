@@ -27,12 +27,12 @@ from contentspider.run.sitesfile import SitesFileError, read_sites
 from contentspider.site.judge.prior import Prior
 from contentspider.site.models.model import SiteModel
 from contentspider.state.crawls.export import export_items
-from contentspider.state.crawls.ledgers import open_history
+from contentspider.state.crawls.books import open_history
 from contentspider.state.files.formats import Output
 from contentspider.state.history.history import History
-from contentspider.state.ledger.item_json import load_item
-from contentspider.state.ledger.items import ItemBinding
-from contentspider.state.ledger.ledger import Ledger
+from contentspider.state.book.item_json import load_item
+from contentspider.state.book.items import ItemBinding
+from contentspider.state.book.book import Book
 from tests.conftest import read_jsonl
 from tests.fuzzed import RICH, model
 from tests.fuzzed_state import made_history
@@ -176,7 +176,7 @@ def test_nested_or_unfinished_overrides_and_sites_files_raise_errors(tmp_path: P
 
 
 def test_damaged_facts_of_ledger_raise_state_error(path: Path) -> None:
-    with closing(Ledger(path)) as ledger:
+    with closing(Book(path)) as ledger:
         ledger.begin_run()
         ledger._database.do("UPDATE runs SET started = 'x'")
         ledger._database.do("INSERT INTO facts VALUES ('output', '{')")
@@ -220,7 +220,7 @@ def test_damaged_text_in_history_does_not_stop_crawl(path: Path) -> None:
 
 
 def test_item_that_is_not_json_object_is_not_exported(path: Path, tmp_path: Path) -> None:
-    with closing(Ledger(path)) as ledger:
+    with closing(Book(path)) as ledger:
         for number, line in enumerate((b'{"url": "a"}', b"[1]", b"{", b'{"url": "b"}')):
             page = Page.from_html(article(number), PLACE.format(number))
             ledger.items.record(ItemBinding(page, key=str(number)), line)

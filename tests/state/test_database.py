@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from contentspider.ground.errors import StateError
-from contentspider.state.ledger import database as module
-from contentspider.state.ledger.database import (
+from contentspider.state.book import database as module
+from contentspider.state.database import (
     CHECKPOINT_PAGES,
     Database,
     LedgerBusyError,

@@ -12,8 +12,8 @@ from contentspider.recrawl.judge import NEW_PAGE, Change, judge
 from contentspider.recrawl.lastmod import MIN_CHANGES, MIN_CHECKED, LastmodCounts
 from contentspider.site.models.record import page_id
 from contentspider.state.history.history import History
-from contentspider.state.ledger.ledger import Ledger
-from contentspider.state.ledger.visits import Answer, StoredVisit, Visit
+from contentspider.state.book.book import Book
+from contentspider.state.book.visits import Answer, StoredVisit, Visit
 from tests.recrawled import SITE, address, options
 
 if TYPE_CHECKING:
@@ -47,8 +47,8 @@ def history() -> Iterator[History]:
 
 
 @pytest.fixture
-def ledger() -> Iterator[Ledger]:
-    made = Ledger(None)
+def ledger() -> Iterator[Book]:
+    made = Book(None)
     yield made
     made.close()
 
@@ -73,7 +73,7 @@ def test_empty_history_has_no_due_pages() -> None:
     empty.close()
 
 
-def test_sitemap_dates_tell_which_known_pages_changed(history: History, ledger: Ledger) -> None:
+def test_sitemap_dates_tell_which_known_pages_changed(history: History, ledger: Book) -> None:
     lastmods = Lastmods(history, ledger.visits)
     for days, lastmod in ((9, days_ago(5)), (8, days_ago(20)), (1, "yesterday"), (7, days_ago(5))):
         lastmods.note(address(f"/{days}"), lastmod)
@@ -101,7 +101,7 @@ def test_pages_changed_according_to_sitemap_come_first(
 
 @pytest.mark.parametrize(("truth", "asked"), [(TRUSTED, 3), (LastmodCounts(), 101)])
 def test_sample_of_unchanged_pages_is_checked_despite_sitemap(
-    truth: LastmodCounts, asked: int, ledger: Ledger, caplog: pytest.LogCaptureFixture
+    truth: LastmodCounts, asked: int, ledger: Book, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO")
     history = History(None)

@@ -9,10 +9,10 @@ import pytest
 from contentspider.page.input.page import Page
 from contentspider.recrawl.judge import Facts, judge
 from contentspider.recrawl.lastmod import LastmodCounts
-from contentspider.state.history.entries import Entries, Entry
+from contentspider.state.crawls.entries import Entries, Entry
 from contentspider.state.history.history import History
 from contentspider.state.history.page_records import PageRecord
-from contentspider.state.ledger.visits import Answer, StoredVisit, Visit
+from contentspider.state.book.visits import Answer, StoredVisit, Visit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from contentspider.recrawl.lastmod import LastmodCounts
-from contentspider.state.history.entries import Entries
+from contentspider.state.crawls.entries import Entries
 from contentspider.state.history.history import History
-from contentspider.state.ledger.database import Database, LedgerBusyError
+from contentspider.state.database import Database, LedgerBusyError
 from contentspider.state.schema import DRAFT
 from tests.state.test_history import DAYS, add, seen, take, visit
 

@@ -11,9 +11,9 @@ from contentspider.crawl.revisits.copies import MIN_TEXT_CHARS, KnownCopies
 from contentspider.page.input.page import Page
 from contentspider.recrawl.judge import NEW_PAGE, judge
 from contentspider.site.models.record import page_id
-from contentspider.state.history.copies import COPIES_KEPT
+from contentspider.state.book.copies import COPIES_KEPT
 from contentspider.state.history.history import History
-from contentspider.state.ledger.visits import Answer, StoredVisit, Visit
+from contentspider.state.book.visits import Answer, StoredVisit, Visit
 from tests.recrawled import SITE, Crawls, address
 from tests.sites import article, prose
 from tests.whole.test_recrawls import Recrawls
@@ -120,7 +120,7 @@ def page(path: str, html: str) -> Page:
 
 def test_copy_waits_for_known_page_with_same_text(crawls: Crawls) -> None:
     crawl = crawls.begin()
-    copies = KnownCopies(crawl.ledger.visits, crawl.revisits._history, crawl.revisits._refilter)
+    copies = KnownCopies(crawl.book.visits, crawl.revisits._history, crawl.revisits._refilter)
     copy = page("/copy", article(1))
     assert copies.unread_original(copy, address("/copy"), SITE) == page_id(address("/1"))
     assert copies.unread_original(copy, address("/copy"), "other.org") == ""
@@ -181,10 +181,10 @@ def test_copies_found_in_crawl_are_stored_in_history(crawls: Crawls) -> None:
     crawl.see("/1", article(1))
     row = crawl.address("/other", "skipped", "duplicate")
     claim = [b"the page"]
-    first = crawl.ledger.frontier.find(address("/1"))
+    first = crawl.book.frontier.find(address("/1"))
     assert first is not None
-    assert crawl.ledger.claims.claim(claim, first.row)
-    assert not crawl.ledger.claims.claim(claim, row)
+    assert crawl.book.claims.claim(claim, first.row)
+    assert not crawl.book.claims.claim(claim, row)
     crawl.end()
     known = crawls.known()
     assert known.original_of(page_id(address("/other"))) == page_id(address("/1"))

@@ -89,22 +89,22 @@ def test_process_that_slept_past_its_lease_can_publish_nothing(
 ) -> None:
     sleeper, clock = site(objects, tmp_path / "sleeper"), Clock(monkeypatch)
     assert acquire([sleeper.lease], FREE)
-    insert(sleeper.ledger, "old")
+    insert(sleeper.book, "old")
     sleeper.push()
     other = site(objects, tmp_path / "other")
     assert acquire([other.lease], clock.waiting())
     other.pull()
-    insert(sleeper.ledger, "late")
+    insert(sleeper.book, "late")
     with raises(LeaseLostError, "lease-lost", "sites/tea/lease.json"):
         sleeper.push()
     with pytest.raises(LeaseLostError):
         sleeper.lease.release()
-    insert(other.ledger, "new")
+    insert(other.book, "new")
     other.push()
     other.delete_strays()
     third = site(objects, tmp_path / "third")
     third.pull()
-    assert rows(third.ledger) == ["old", "new"]
+    assert rows(third.book) == ["old", "new"]
 
 
 def test_answer_that_was_lost_does_not_lose_lease(
@@ -210,7 +210,7 @@ def test_state_travels_while_crawl_writes_it(objects: Objects, tmp_path: Path) -
     (first.models / "example.org").mkdir(parents=True)
     (first.models / "example.org" / "manifest.json").write_text("{}")
     insert(first.history, "history")
-    with closing(sqlite3.connect(first.ledger)) as crawl:
+    with closing(sqlite3.connect(first.book)) as crawl:
         crawl.execute("PRAGMA journal_mode = WAL")
         crawl.execute("CREATE TABLE words (word TEXT)")
         crawl.execute("INSERT INTO words VALUES ('committed')")
@@ -218,7 +218,7 @@ def test_state_travels_while_crawl_writes_it(objects: Objects, tmp_path: Path) -
         crawl.execute("INSERT INTO words VALUES ('not yet')")
         first.push(last="fact")
     second.pull()
-    assert (rows(second.ledger), rows(second.history)) == (["committed"], ["history"])
+    assert (rows(second.book), rows(second.history)) == (["committed"], ["history"])
     assert (second.models / "example.org" / "manifest.json").read_text() == "{}"
     assert read_record(objects, lease_name("tea"))[0].facts["last"] == "fact"
 
@@ -238,7 +238,7 @@ def test_only_changed_chunks_are_uploaded_and_old_ones_deleted(
     state.push()
     before = objects.names("sites/tea/objects")
     assert len(before) > 30
-    insert(state.ledger, "one more")
+    insert(state.book, "one more")
     state.push()
     after = objects.names("sites/tea/objects")
     assert 0 < len(after - before) < 8
@@ -252,18 +252,18 @@ def test_files_of_last_upload_are_not_downloaded_again(
 ) -> None:
     state = site(objects, tmp_path)
     assert acquire([state.lease], FREE)
-    insert(state.ledger, "sent")
+    insert(state.book, "sent")
     state.push()
-    insert(state.ledger, "newer, because the machine was lost before the next upload")
+    insert(state.book, "newer, because the machine was lost before the next upload")
     monkeypatch.setattr(SiteState, "_download", pytest.fail)
     state.pull()
-    assert len(rows(state.ledger)) == 2
+    assert len(rows(state.book)) == 2
 
 
 def test_damaged_or_missing_chunk_is_reported(objects: Objects, tmp_path: Path) -> None:
     state = site(objects, tmp_path / "first")
     assert acquire([state.lease], FREE)
-    insert(state.ledger, "text")
+    insert(state.book, "text")
     state.push()
     chunk = next(iter(state._manifest.files.values()))[0][0]
     objects.write(chunk, b"other")

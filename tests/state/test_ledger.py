@@ -12,11 +12,11 @@ import pytest
 
 from contentspider.ground.errors import StateError
 from contentspider.page.input.page import Page
-from contentspider.state.crawls.ledgers import open_ledger
-from contentspider.state.ledger.database import LedgerFullError
-from contentspider.state.ledger.items import ItemBinding
-from contentspider.state.ledger.ledger import Ledger, Run
-from tests.ledgers import killed
+from contentspider.state.crawls.books import open_ledger
+from contentspider.state.database import LedgerFullError
+from contentspider.state.book.items import ItemBinding
+from contentspider.state.book.book import Book, Run
+from tests.books import killed
 from tests.messages import raises
 from tests.state.test_storage import HTML
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def test_full_disk_raises_error_and_keeps_last_commit(path: Path) -> None:
-    ledger = Ledger(path)
+    ledger = Book(path)
     ledger.items.hold("site", {"url": "kept"}, ItemBinding(Page.from_html(HTML)))
     ledger.commit()
     ledger._database._connection.execute("COMMIT")
@@ -41,18 +41,18 @@ def test_full_disk_raises_error_and_keeps_last_commit(path: Path) -> None:
 
 
 def test_second_process_cannot_open_ledger_for_writing(path: Path) -> None:
-    ledger = Ledger(path)
+    ledger = Book(path)
     code = (
         "from pathlib import Path\n"
-        "from contentspider.state.ledger.ledger import Ledger\n"
-        "from contentspider.state.ledger.database import LedgerBusyError\n"
-        f"try: Ledger(Path({str(path)!r}))\nexcept LedgerBusyError as e: print(e)"
+        "from contentspider.state.book.book import Book\n"
+        "from contentspider.state.database import LedgerBusyError\n"
+        f"try: Book(Path({str(path)!r}))\nexcept LedgerBusyError as e: print(e)"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
     )
     assert "in use by another process" in done.stdout
-    looked = Ledger(path, read_only=True)
+    looked = Book(path, read_only=True)
     assert looked.runs.all() == []
     looked.close()
     ledger.close(delete=True)
@@ -71,7 +71,7 @@ def test_damaged_ledger_is_set_aside(
 ) -> None:
     path.write_bytes(content)
     with pytest.raises(StateError, match="damaged"):
-        Ledger(path)
+        Book(path)
     assert open_ledger(path) is None
     assert "is renamed to" in caplog.text
     assert path.with_name("crawl.sqlite.broken").read_bytes() == content
@@ -80,17 +80,17 @@ def test_damaged_ledger_is_set_aside(
 def test_ledger_creation_error_names_state_dir_setting(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(LedgerFullError, match="CONTENTSPIDER_STATE_DIR"):
-        Ledger(tmp_path / "file" / "crawl.sqlite")
+        Book(tmp_path / "file" / "crawl.sqlite")
 
 
 OUT_OF_MEMORY = """
 import sys
 from pathlib import Path
 from contentspider.page.input.page import Page
-from contentspider.state.ledger.database import LedgerFullError
-from contentspider.state.ledger.ledger import Ledger
+from contentspider.state.database import LedgerFullError
+from contentspider.state.book.book import Book
 
-ledger = Ledger(Path(sys.argv[1]))
+ledger = Book(Path(sys.argv[1]))
 ledger.begin_run()
 ledger.frontier.enqueue(b"kept", "http://x/kept", 0, "{}")
 ledger.commit()
@@ -115,13 +115,13 @@ def test_sqlite_out_of_memory_raises_error_and_commits_nothing(path: Path) -> No
     )
     assert "stopped:" in done.stdout
     assert "out of memory" in done.stdout
-    ledger = Ledger(path, read_only=True)
+    ledger = Book(path, read_only=True)
     assert ledger.frontier.states() == {"queued": 1}
     ledger.close()
 
 
 def test_lost_transaction_raises_error_on_commit(path: Path) -> None:
-    ledger = Ledger(path)
+    ledger = Book(path)
     ledger.begin_run()
     ledger.frontier.enqueue(b"a", "http://x/a", 0, "{}")
     ledger._database._connection.execute("ROLLBACK")  # as it does if its memory is at an end
@@ -131,7 +131,7 @@ def test_lost_transaction_raises_error_on_commit(path: Path) -> None:
 
 
 def test_ledger_is_synced_to_disk_from_thread(path: Path) -> None:
-    ledger = Ledger(path)
+    ledger = Book(path)
     ledger.begin_run()
     with ThreadPoolExecutor(1) as thread:
         for number in range(100):
@@ -149,7 +149,7 @@ def test_ledger_is_synced_to_disk_from_thread(path: Path) -> None:
 
 
 def test_ledger_stores_runs_and_facts(path: Path) -> None:
-    ledger = Ledger(path)
+    ledger = Book(path)
     assert (ledger.runs.all(), ledger.runs.last(), ledger.runs.fact("a")) == ([], None, None)
     ledger.begin_run()
     ledger.end_run("shutdown")
@@ -171,7 +171,7 @@ def test_ledger_stores_runs_and_facts(path: Path) -> None:
 
 
 def test_ledger_without_durability_keeps_each_change(path: Path) -> None:
-    ledger = Ledger(path, durable=False)
+    ledger = Book(path, durable=False)
     ledger.runs.set_fact("a", 1)
     again = killed(ledger)
     assert (again.path, again.runs.fact("a")) == (path, 1)
@@ -180,7 +180,7 @@ def test_ledger_without_durability_keeps_each_change(path: Path) -> None:
 
 def test_memory_ledger_writes_no_files(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(path.parent)
-    ledger = Ledger(None)
+    ledger = Book(None)
     ledger.begin_run()
     assert ledger.frontier.enqueue(b"a", "http://x/a", 0, "{}")
     ledger.commit()

@@ -10,22 +10,22 @@ from pathlib import Path
 import pytest
 
 from contentspider.state.crawls import ledgers
-from contentspider.state.crawls.ledgers import (
+from contentspider.state.crawls.books import (
     archive,
-    crawl_ledger,
+    crawl_book,
     open_history,
     open_ledger,
     open_temporary,
 )
 from contentspider.state.history.history import History
-from contentspider.state.ledger.database import SchemaError
-from contentspider.state.ledger.ledger import Ledger
+from contentspider.state.database import SchemaError
+from contentspider.state.book.book import Book
 from contentspider.state.schema import LEDGER
 from tests.messages import wording
 
 
 def end_a_crawl(path: Path, day: int, reason: str) -> None:
-    ledger = Ledger(path)
+    ledger = Book(path)
     ledger.begin_run()
     ledger.end_run(reason)
     assert ledger.detach()
@@ -54,7 +54,7 @@ def test_crawls_of_same_second_are_archived_separately(path: Path) -> None:
 def test_temporary_ledger_deletes_only_leftovers_of_killed_processes(path: Path) -> None:
     others = [path.with_name(name) for name in ("crawl-2024-11.sqlite", "crawl-1-2.sqlite")]
     for other in others:
-        Ledger(other).close()
+        Book(other).close()
     killed_one = open_temporary(path)
     killed_one._database._connection.close()
     killed_one._database._unlock()
@@ -105,17 +105,17 @@ def test_all_files_of_damaged_ledger_are_set_aside(path: Path) -> None:
     [("..", "crawl"), (".a+b-c d/e", "a+b-c_d_e"), ("\u00e4.org", "\u00e4.org")],
 )
 def test_crawl_name_is_converted_to_file_name(name: str, file: str) -> None:
-    assert crawl_ledger(name, "state") == Path(f"state/{file}.sqlite")
+    assert crawl_book(name, "state") == Path(f"state/{file}.sqlite")
 
 
 def test_ledger_folder_follows_setting_or_project(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert crawl_ledger("a/b", "state") == Path("state/a_b.sqlite")
-    assert crawl_ledger("x").resolve() == tmp_path / ".scrapy/contentspider/x.sqlite"
+    assert crawl_book("a/b", "state") == Path("state/a_b.sqlite")
+    assert crawl_book("x").resolve() == tmp_path / ".scrapy/contentspider/x.sqlite"
     monkeypatch.setenv("SCRAPY_SETTINGS_MODULE", "json")  # a project, and no scrapy.cfg in sight
-    assert crawl_ledger("x") == tmp_path / ".scrapy/contentspider/x.sqlite"
+    assert crawl_book("x") == tmp_path / ".scrapy/contentspider/x.sqlite"
     assert list(tmp_path.iterdir()) == []
 
 
@@ -128,12 +128,12 @@ def set_version(path: Path, version: int) -> None:
 def test_ledger_with_other_schema_version_is_set_aside(
     path: Path, version: int, caplog: pytest.LogCaptureFixture
 ) -> None:
-    Ledger(path).close()
+    Book(path).close()
     set_version(path, version)
     with pytest.raises(
         SchemaError, match=rf"schema {version}; this version reads {LEDGER.version}\)"
     ):
-        Ledger(path, read_only=True)
+        Book(path, read_only=True)
     before = path.read_bytes()
     assert open_ledger(path) is None
     assert path.with_name(path.name + ".broken").read_bytes() == before

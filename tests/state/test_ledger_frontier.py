@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from contentspider.page.input.page import Page
-from contentspider.state.ledger.frontier import Address
-from contentspider.state.ledger.items import ItemBinding
-from contentspider.state.ledger.ledger import Ledger
+from contentspider.state.book.frontier import Address
+from contentspider.state.book.items import ItemBinding
+from contentspider.state.book.book import Book
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -19,23 +19,23 @@ PAGE = Page.from_html("<p>Tea</p>")
 
 
 @pytest.fixture
-def ledger() -> Iterator[Ledger]:
-    ledger = Ledger(None)
+def ledger() -> Iterator[Book]:
+    ledger = Book(None)
     yield ledger
     ledger.close()
 
 
-def add(ledger: Ledger, name: str, priority: int = 0, request: str | None = "{}") -> int:
+def add(ledger: Book, name: str, priority: int = 0, request: str | None = "{}") -> int:
     url = f"http://{name[0]}.org/{name}"
     return ledger.frontier.enqueue(name.encode(), url, priority, request)
 
 
-def take(ledger: Ledger, without: Collection[str] = ()) -> str:
+def take(ledger: Book, without: Collection[str] = ()) -> str:
     taken = ledger.frontier.queue.take(without)
     return taken[1].rpartition("/")[2] if taken else ""
 
 
-def test_frontier_finds_state_of_address(ledger: Ledger) -> None:
+def test_frontier_finds_state_of_address(ledger: Book) -> None:
     row = add(ledger, "a")
     take(ledger)
     assert ledger.frontier.find("http://a.org/a") == Address(
@@ -51,7 +51,7 @@ def test_frontier_finds_state_of_address(ledger: Ledger) -> None:
     assert ledger.frontier.find("http://a.org/c") is None
 
 
-def test_first_page_to_claim_text_is_original(ledger: Ledger) -> None:
+def test_first_page_to_claim_text_is_original(ledger: Book) -> None:
     first, second = add(ledger, "a"), add(ledger, "b")
     assert ledger.claims.claim([b"x"], first)
     assert ledger.claims.claim([b"x", b"z"], first), "as after a kill"
@@ -64,7 +64,7 @@ def test_first_page_to_claim_text_is_original(ledger: Ledger) -> None:
     assert (found.target, found.canonical) == ("http://a.org/a", "http://b.org/")
 
 
-def test_request_is_repeated_only_with_dont_filter(ledger: Ledger) -> None:
+def test_request_is_repeated_only_with_dont_filter(ledger: Book) -> None:
     row = add(ledger, "a")
     again = ("http://a.org/a", 3, "{}", True)
     other = ledger.frontier.enqueue(b"a", *again)
@@ -79,7 +79,7 @@ def test_request_is_repeated_only_with_dont_filter(ledger: Ledger) -> None:
     assert ledger.frontier.queue.take() == (row, "http://a.org/a", "{}", 3, 0)
 
 
-def test_requests_in_process_memory_end_with_process(ledger: Ledger) -> None:
+def test_requests_in_process_memory_end_with_process(ledger: Book) -> None:
     row = add(ledger, "a", request=None)
     assert (ledger.frontier.queue.length, take(ledger)) == (1, "a")
     again = ledger.frontier.enqueue(b"a", "http://a.org/a", 0, None, True, source_row=row)
@@ -94,7 +94,7 @@ def test_requests_in_process_memory_end_with_process(ledger: Ledger) -> None:
     assert (ledger.frontier.queue.length, take(ledger)) == (1, "d")
 
 
-def test_chosen_unread_addresses_are_queued_again(ledger: Ledger) -> None:
+def test_chosen_unread_addresses_are_queued_again(ledger: Book) -> None:
     rows = [add(ledger, name) for name in "abc"]
     for row, state in zip(rows, ("retry", "retry", "failed"), strict=True):
         take(ledger)
@@ -108,7 +108,7 @@ def test_chosen_unread_addresses_are_queued_again(ledger: Ledger) -> None:
     assert (ledger.frontier.queue.length, take(ledger), take(ledger)) == (1, "b", "")
 
 
-def test_address_is_open_until_its_last_request_ends(ledger: Ledger) -> None:
+def test_address_is_open_until_its_last_request_ends(ledger: Book) -> None:
     for name, state in (("a", "retry"), ("b", "failed"), ("c", "skipped")):
         row = add(ledger, name)
         url = f"http://{name}.org/{name}"
@@ -120,7 +120,7 @@ def test_address_is_open_until_its_last_request_ends(ledger: Ledger) -> None:
         assert [each and each.is_open for each in addresses] == [True, True, state == "retry"]
 
 
-def test_request_in_memory_cannot_be_retried(ledger: Ledger) -> None:
+def test_request_in_memory_cannot_be_retried(ledger: Book) -> None:
     row = add(ledger, "a", request=None)
     take(ledger)
     ledger.frontier.finish(row, "retry", "HTTP 503")
@@ -128,7 +128,7 @@ def test_request_in_memory_cannot_be_retried(ledger: Ledger) -> None:
     assert (ledger.frontier.unread, ledger.frontier.requeue_failed([row])) == (0, 0)
 
 
-def test_only_addresses_to_retry_keep_their_requests(ledger: Ledger) -> None:
+def test_only_addresses_to_retry_keep_their_requests(ledger: Book) -> None:
     for name, state in (("a", "retry"), ("b", "failed"), ("c", "held")):
         row = add(ledger, name)
         take(ledger)
@@ -138,7 +138,7 @@ def test_only_addresses_to_retry_keep_their_requests(ledger: Ledger) -> None:
     assert rows == [("retry", "{}"), ("failed", None), ("held", None)]
 
 
-def test_missing_addresses_are_listed_also_if_they_are_to_be_retried(ledger: Ledger) -> None:
+def test_missing_addresses_are_listed_also_if_they_are_to_be_retried(ledger: Book) -> None:
     for name, state, reason in (
         ("a", "retry", "HTTP 404"),
         ("b", "failed", "HTTP 410"),
@@ -152,7 +152,7 @@ def test_missing_addresses_are_listed_also_if_they_are_to_be_retried(ledger: Led
     assert missing == ["http://a.org/a", "http://b.org/b"]
 
 
-def test_address_is_finished_when_all_its_items_are_output(ledger: Ledger) -> None:
+def test_address_is_finished_when_all_its_items_are_output(ledger: Book) -> None:
     row = add(ledger, "a")
     take(ledger)
     for _ in range(2):
@@ -169,7 +169,7 @@ def test_address_is_finished_when_all_its_items_are_output(ledger: Ledger) -> No
     assert ledger.frontier.reasons("released") == [("other", 1, "http://a.org/a")]
 
 
-def test_states_and_reasons_are_listed_by_frequency(ledger: Ledger) -> None:
+def test_states_and_reasons_are_listed_by_frequency(ledger: Book) -> None:
     for name, reason in (("a", "rare"), ("b", "often"), ("c", "often")):
         row = add(ledger, name)
         take(ledger)
@@ -182,7 +182,7 @@ def test_states_and_reasons_are_listed_by_frequency(ledger: Ledger) -> None:
     ]
 
 
-def test_queue_skips_excluded_hosts_and_keeps_order(ledger: Ledger) -> None:
+def test_queue_skips_excluded_hosts_and_keeps_order(ledger: Book) -> None:
     for name, priority in (("a1", 2), ("a2", 2), ("b1", 2), ("b2", 1), ("c1", 0), ("a3", 0)):
         add(ledger, name, priority)
     queue = ledger.frontier.queue
@@ -206,7 +206,7 @@ def test_queue_skips_excluded_hosts_and_keeps_order(ledger: Ledger) -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_queue_with_excluded_hosts_matches_reference_order(ledger: Ledger, seed: int) -> None:
+def test_queue_with_excluded_hosts_matches_reference_order(ledger: Book, seed: int) -> None:
     draw, queue = random.Random(seed), ledger.frontier.queue
     waiting: dict[str, tuple[int, int]] = {}
     taken: dict[str, tuple[int, int]] = {}
@@ -232,7 +232,7 @@ def test_queue_with_excluded_hosts_matches_reference_order(ledger: Ledger, seed:
         assert (queue.length, queue.has()) == (len(waiting), bool(waiting))
 
 
-def test_urls_read_from_host_are_listed_with_item_pages_first(ledger: Ledger) -> None:
+def test_urls_read_from_host_are_listed_with_item_pages_first(ledger: Book) -> None:
     for name, state in (("a1", "fetched"), ("a2", "failed"), ("b1", "released"), ("a3", "fetched")):
         row = add(ledger, name)
         take(ledger)
@@ -252,19 +252,19 @@ def test_urls_read_from_host_are_listed_with_item_pages_first(ledger: Ledger) ->
     assert queue.answered("c.org", 9) == []
 
 
-def test_very_low_priorities_are_queued_in_order(ledger: Ledger) -> None:
+def test_very_low_priorities_are_queued_in_order(ledger: Book) -> None:
     add(ledger, "a", -(2**40))
     assert take(ledger, ("b.org",)) == "a"
     add(ledger, "c", -(2**40))
     assert take(ledger) == "c"
 
 
-def record(ledger: Ledger, key: str, *outcome: object, **values: object) -> None:
+def record(ledger: Book, key: str, *outcome: object, **values: object) -> None:
     hand = ItemBinding(PAGE, key=key, **values)  # type: ignore[arg-type]
     assert ledger.items.record(hand, *outcome)  # type: ignore[arg-type]
 
 
-def test_first_recorded_item_represents_its_page(ledger: Ledger) -> None:
+def test_first_recorded_item_represents_its_page(ledger: Book) -> None:
     items = ledger.items
     record(ledger, "1", None, "dropped: no", page_id="a")
     assert items.item_of_page("a", unless="unchanged") == (True, None)
@@ -277,7 +277,7 @@ def test_first_recorded_item_represents_its_page(ledger: Ledger) -> None:
     assert (items.count(), items.count("unchanged"), items.count("x")) == (2, 1, 0)
 
 
-def test_user_item_is_stored_with_our_field_names(ledger: Ledger) -> None:
+def test_user_item_is_stored_with_our_field_names(ledger: Book) -> None:
     line = b'{"headline": "Tea", "title": 7, "price": 3, "text": "x"}'
     names = {"title": "headline", "content": "text", "language": "lang"}
     record(ledger, "1", line, page_id="a", names=names)
@@ -287,9 +287,7 @@ def test_user_item_is_stored_with_our_field_names(ledger: Ledger) -> None:
     )
 
 
-def test_damaged_item_is_logged_and_ignored(
-    ledger: Ledger, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_damaged_item_is_logged_and_ignored(ledger: Book, caplog: pytest.LogCaptureFixture) -> None:
     record(ledger, "1", b"{}", page_id="a")
     ledger._database.do("UPDATE items SET line = x'00'")
     assert ledger.items.item_of_page("a", unless="") == (False, None)
@@ -298,7 +296,7 @@ def test_damaged_item_is_logged_and_ignored(
     assert said.endswith("): the history keeps the previous item")
 
 
-def test_held_pages_are_listed_once_and_released_with_their_items(ledger: Ledger) -> None:
+def test_held_pages_are_listed_once_and_released_with_their_items(ledger: Book) -> None:
     for number, url in enumerate("aab"):
         hand = ItemBinding(Page.from_html("<p>Tea</p>", url), number, 10 + number, f"{number}")
         assert ledger.items.hold("site", {"n": number}, hand)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from contentspider.page.input.page import Page
-from contentspider.state.ledger.items import ItemBinding
-from contentspider.state.ledger.ledger import Ledger
-from tests.ledgers import killed
+from contentspider.state.book.items import ItemBinding
+from contentspider.state.book.book import Book
+from tests.books import killed
 from tests.messages import wording
 from tests.state.test_storage import HTML, Article
 
@@ -22,7 +22,7 @@ def in_hand(url: str, key: str | None = None) -> ItemBinding:
 
 
 def test_held_items_are_released_in_order_and_recorded_once(path: Path) -> None:
-    ledger = Ledger(path)
+    ledger = Book(path)
     odd = Article("odd", made=object())  # cannot go to disk
     for number, item in enumerate([{"url": "a"}, odd, {"url": "b"}]):
         assert ledger.items.hold("site", item, in_hand(f"u{number}", f"k{number}"))
@@ -45,9 +45,9 @@ def test_held_items_are_released_in_order_and_recorded_once(path: Path) -> None:
     ledger.close()
 
 
-def with_an_item_in_memory(path: Path) -> tuple[Ledger, int]:
+def with_an_item_in_memory(path: Path) -> tuple[Book, int]:
     """Return a ledger that holds an item which is no data, and the row of its address."""
-    ledger = Ledger(path)
+    ledger = Book(path)
     ledger.begin_run()
     row = ledger.frontier.enqueue(b"a", "http://x/a", 0, "{}")
     assert row is not None
@@ -69,7 +69,7 @@ def test_page_of_unserializable_item_is_fetched_again_after_kill(path: Path) -> 
 
 
 def test_serializable_held_item_survives_kill(path: Path) -> None:
-    ledger = Ledger(path)
+    ledger = Book(path)
     ledger.items.hold("site", {"n": 1}, in_hand("u", "k"))
     ledger.commit()
     again = killed(ledger)
@@ -92,7 +92,7 @@ def test_address_of_unserializable_item_is_finished_when_item_is_recorded(path: 
 def test_damaged_items_and_pages_are_logged_and_skipped(
     path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    ledger = Ledger(path)
+    ledger = Book(path)
     for number in range(3):
         ledger.items.hold("x", {"n": number}, in_hand(f"u{number}", f"h{number}"))
         ledger.items.record(in_hand("", f"{number}/0"), b'{"n": %d}' % number)
@@ -118,7 +118,7 @@ def test_damaged_items_and_pages_are_logged_and_skipped(
 def test_records_skip_and_log_damaged_json_lines(
     path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    ledger = Ledger(path)
+    ledger = Book(path)
     for number, line in enumerate((b'{"n": 1}', b"{", b"7", None, b'{"n": 2}')):
         assert ledger.items.record(in_hand("", f"{number}"), line)
     assert list(ledger.items.lines()) == [b'{"n": 1}', b"{", b"7", b'{"n": 2}']
@@ -137,7 +137,7 @@ def test_new_item_binding_has_empty_fields() -> None:
 
 
 def test_items_held_during_release_wait_for_next_release(path: Path) -> None:
-    ledger = Ledger(path)
+    ledger = Book(path)
     for number in range(3):
         ledger.items.hold("site", {"n": number}, in_hand(f"u{number}"))
     found = []

@@ -12,12 +12,12 @@ from contentspider.page.input.page import Page
 from contentspider.site.own.texts import MAX_TEXTS, OwnText
 from contentspider.site.sample import sample_order
 from contentspider.state.history.history import History
-from contentspider.state.ledger import places
-from contentspider.state.ledger.database import Database
-from contentspider.state.ledger.ledger import Ledger
-from contentspider.state.ledger.own_texts import OwnAnswer
-from contentspider.state.ledger.pages import PageSample
-from tests.ledgers import killed
+from contentspider.state.book import places
+from contentspider.state.database import Database
+from contentspider.state.book.book import Book
+from contentspider.state.book.own_texts import OwnAnswer
+from contentspider.state.book.sample import PageSample
+from tests.books import killed
 from tests.messages import wording
 from tests.state.test_storage import HTML
 
@@ -32,7 +32,7 @@ def own(number: int, source: str = FEED, **values: object) -> OwnText:
 
 
 def test_own_texts_survive_kill_without_duplicates(path: Path) -> None:
-    ledger = Ledger(path)
+    ledger = Book(path)
     texts = [own(1, author=("Ada",), published_at="2026-01-02"), own(2, "api")]
     for _ in range(2):
         ledger.own_texts.add("e.org", texts, FEED)
@@ -50,7 +50,7 @@ def test_own_texts_survive_kill_without_duplicates(path: Path) -> None:
 
 
 def test_own_text_is_found_by_any_variant_of_its_url(path: Path) -> None:
-    ledger = Ledger(path)
+    ledger = Book(path)
     told = ledger.own_texts
     assert not told.has("e.org", "http://e.org/1")
     told.add("e.org", [own(1), own(1, "api"), own(1, "comments"), own(2), own(2)])
@@ -67,7 +67,7 @@ def test_own_text_is_found_by_any_variant_of_its_url(path: Path) -> None:
 
 
 def test_answers_of_own_text_sources_are_sorted_by_url_with_their_texts(path: Path) -> None:
-    ledger = Ledger(path)
+    ledger = Book(path)
     assert OwnAnswer("s", "a") == OwnAnswer("s", "a", "", "", ())
     ledger.own_texts.add("e.org", [own(2), own(1)], "b")
     ledger.own_texts.add("e.org", [own(2), own(3)], "a")
@@ -85,7 +85,7 @@ def test_answers_of_own_text_sources_are_sorted_by_url_with_their_texts(path: Pa
 
 
 def test_own_texts_per_source_and_site_are_limited(path: Path) -> None:
-    ledger = Ledger(path)
+    ledger = Book(path)
     ledger.own_texts.add("e.org", (own(number) for number in range(MAX_TEXTS + 5)))
     ledger.own_texts.add("e.org", [own(1, "api")])
     assert len(ledger.own_texts.of_site("e.org")) == MAX_TEXTS + 1
@@ -98,7 +98,7 @@ def test_own_texts_per_source_and_site_are_limited(path: Path) -> None:
 def test_damaged_own_text_is_logged_and_skipped(
     path: Path, damage: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    ledger = Ledger(path)
+    ledger = Book(path)
     ledger.own_texts.add("e.org", [own(1), own(2)])
     damage = "zeroblob(3)" if damage.startswith("NULL") else damage
     ledger._database.do(f"UPDATE own_texts SET record = {damage} WHERE url LIKE '%1'")  # noqa: S608

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from contentspider.state.ledger.ledger import Ledger
-from tests.ledgers import killed
+from contentspider.state.book.book import Book
+from tests.books import killed
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
 def test_queue_orders_by_priority_then_age_and_deduplicates(path: Path) -> None:
-    ledger = Ledger(path)
+    ledger = Book(path)
     ledger.begin_run()
     for name, priority in (("low", -1), ("first", 0), ("second", 0), ("high", 5)):
         assert ledger.frontier.enqueue(name.encode(), f"http://x/{name}", priority, "{}")
@@ -34,7 +34,7 @@ def test_queue_orders_by_priority_then_age_and_deduplicates(path: Path) -> None:
 
 
 def test_uncommitted_work_is_repeated_after_kill(path: Path) -> None:
-    ledger = Ledger(path)
+    ledger = Book(path)
     ledger.begin_run()
     for name in "abc":
         ledger.frontier.enqueue(name.encode(), f"http://x/{name}", 0, "{}")
@@ -62,7 +62,7 @@ def test_uncommitted_work_is_repeated_after_kill(path: Path) -> None:
 
 
 def test_address_may_claim_same_texts_again(path: Path) -> None:
-    ledger = Ledger(path)
+    ledger = Book(path)
     assert ledger.claims.claim([b"one", b"two"], 1)
     assert not ledger.claims.claim([b"three", b"two"], 2)
     assert ledger.claims.claim([b"three"], 3), "nothing is claimed in part"
@@ -71,7 +71,7 @@ def test_address_may_claim_same_texts_again(path: Path) -> None:
 
 
 def test_temporary_failures_are_retried_and_queued_by_next_run(path: Path) -> None:
-    ledger = Ledger(path)
+    ledger = Book(path)
     ledger.begin_run()
     rows = [ledger.frontier.enqueue(name, f"http://x/{name!r}", 0, "{}") for name in (b"a", b"b")]
     gone = ledger.frontier.enqueue(b"gone", "http://x/gone", 0, "{}")
@@ -91,7 +91,7 @@ def test_temporary_failures_are_retried_and_queued_by_next_run(path: Path) -> No
 
 
 def test_page_that_kills_three_runs_is_set_aside(path: Path) -> None:
-    ledger = Ledger(path)
+    ledger = Book(path)
     ledger.begin_run()
     ledger.frontier.enqueue(b"killer", "http://x/killer", 1, "{}")
     ledger.frontier.enqueue(b"other", "http://x/other", 0, "{}")
@@ -110,7 +110,7 @@ def test_page_that_kills_three_runs_is_set_aside(path: Path) -> None:
 
 
 def test_orderly_shutdowns_are_not_blamed_on_pages_in_progress(path: Path) -> None:
-    ledger = Ledger(path)
+    ledger = Book(path)
     for _ in range(4):
         assert ledger.begin_run() == []
         ledger.frontier.enqueue(b"slow", "http://x/slow", 0, "{}")
@@ -123,7 +123,7 @@ def test_orderly_shutdowns_are_not_blamed_on_pages_in_progress(path: Path) -> No
 
 
 def test_committed_row_numbers_are_never_reused(path: Path) -> None:
-    ledger = Ledger(path)
+    ledger = Book(path)
     ledger.begin_run()
     first = ledger.frontier.enqueue(b"a", "http://x/a", 0, None)
     again = killed(ledger)

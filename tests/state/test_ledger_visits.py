@@ -9,8 +9,8 @@ import pytest
 
 from contentspider.ground.errors import StateError
 from contentspider.recrawl.judge import NEW_PAGE, Facts
-from contentspider.state.ledger.ledger import Ledger
-from contentspider.state.ledger.visits import Answer, StoredVisit, Visit
+from contentspider.state.book.book import Book
+from contentspider.state.book.visits import Answer, StoredVisit, Visit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,8 +19,8 @@ ANSWER = Answer("e", "m", ("a", "b"), (("http://e.org/old", "HTTP 301"),), True,
 
 
 @pytest.fixture
-def ledger() -> Iterator[Ledger]:
-    ledger = Ledger(None)
+def ledger() -> Iterator[Book]:
+    ledger = Book(None)
     yield ledger
     ledger.close()
 
@@ -31,7 +31,7 @@ def visit(name: str, numbered: tuple[str, ...] = ()) -> Visit:
     return Visit(name, url, "e.org", "at", facts, "hash", "text", "model", "first")
 
 
-def test_stored_answers_are_read_back_unchanged(ledger: Ledger) -> None:
+def test_stored_answers_are_read_back_unchanged(ledger: Book) -> None:
     ledger.visits.answer(1, ANSWER)
     ledger.visits.answer(2, Answer())
     assert ledger.visits.answer_of(1) == ANSWER
@@ -52,7 +52,7 @@ def test_visit_fields_have_empty_defaults() -> None:
     )
 
 
-def test_visits_are_listed_in_order_with_their_answers(ledger: Ledger) -> None:
+def test_visits_are_listed_in_order_with_their_answers(ledger: Book) -> None:
     ledger.visits.answer(1, ANSWER)
     ledger.visits.answer(2, Answer(is_check=True))
     ledger.visits.note(visit("1"), 1, "Old.", b"old")
@@ -75,7 +75,7 @@ def test_visits_are_listed_in_order_with_their_answers(ledger: Ledger) -> None:
     assert list(ledger.visits.models(2)) == [(3, "e.org", "model")]
 
 
-def test_visit_is_replaced_in_its_place(ledger: Ledger) -> None:
+def test_visit_is_replaced_in_its_place(ledger: Book) -> None:
     ledger.visits.note(visit("1"), 7, "Tea.", b"page")
     ledger.visits.note(visit("2"), 8, "Two.", None)
     ledger.visits.replace(1, replace(visit("1"), model="later"), "Green tea.")
@@ -99,14 +99,14 @@ def test_visit_is_replaced_in_its_place(ledger: Ledger) -> None:
         Facts("page", 0.1, numbered=("p\t0", "q\t0"), is_recut=True, is_caption=True),
     ],
 )
-def test_facts_of_visit_are_read_back_unchanged(ledger: Ledger, facts: Facts) -> None:
+def test_facts_of_visit_are_read_back_unchanged(ledger: Book, facts: Facts) -> None:
     ledger.visits.note(replace(visit("1"), facts=facts), 1, None, None)
     (stored,) = ledger.visits.after(0)
     assert stored.visit.facts == facts
     assert [each for _, each, _ in ledger.visits.differences()] == [facts]
 
 
-def test_visits_are_found_by_address_row_or_page_id(ledger: Ledger) -> None:
+def test_visits_are_found_by_address_row_or_page_id(ledger: Book) -> None:
     ledger.visits.note(visit("1"), 4, None, None)
     assert ledger.visits.at(4) == ledger.visits.of("1") == ("1", "http://e.org/1")
     assert ledger.visits.at(1) is None
@@ -117,7 +117,7 @@ def test_visits_are_found_by_address_row_or_page_id(ledger: Ledger) -> None:
     assert ledger.visits.of_new("3") is None
 
 
-def test_duplicate_urls_are_listed_with_their_originals(ledger: Ledger) -> None:
+def test_duplicate_urls_are_listed_with_their_originals(ledger: Book) -> None:
     frontier = ledger.frontier
     rows = [frontier.enqueue(name.encode(), f"http://e.org/{name}", 0, "{}") for name in "1234"]
     while frontier.queue.take():
@@ -130,7 +130,7 @@ def test_duplicate_urls_are_listed_with_their_originals(ledger: Ledger) -> None:
     assert sorted(ledger.visits.copies()) == [("http://e.org/2", "one"), ("http://e.org/4", "one")]
 
 
-def test_page_changed_in_any_sitemap_counts_as_changed(ledger: Ledger) -> None:
+def test_page_changed_in_any_sitemap_counts_as_changed(ledger: Book) -> None:
     for page_id, has_changed in (("1", False), ("2", False), ("2", True), ("2", False)):
         ledger.visits.note_lastmod(page_id, has_changed)
     found = [ledger.visits.has_changed(page_id) for page_id in "123"]
@@ -139,14 +139,14 @@ def test_page_changed_in_any_sitemap_counts_as_changed(ledger: Ledger) -> None:
 
 
 @pytest.mark.parametrize("damage", ["visit = '{'", "visit = '{}'", "content = x'00'"])
-def test_damaged_visit_raises_state_error(ledger: Ledger, damage: str) -> None:
+def test_damaged_visit_raises_state_error(ledger: Book, damage: str) -> None:
     ledger.visits.note(visit("1"), 1, "Tea.", None)
     ledger._database.do(f"UPDATE visits SET {damage}")  # noqa: S608
     with pytest.raises(StateError, match="ledger in memory: visit 1 is damaged"):
         list(ledger.visits.after(0))
 
 
-def test_run_begins_with_the_indexes_that_its_end_uses(ledger: Ledger) -> None:
+def test_run_begins_with_the_indexes_that_its_end_uses(ledger: Book) -> None:
     ledger.begin_run()
     names = {name for (name,) in ledger._database.rows("SELECT name FROM sqlite_master")}
     for number in range(3):

@@ -18,11 +18,11 @@ from contentspider.ground import compression
 from contentspider.ground.errors import StateError
 from contentspider.page.input.page import Page
 from contentspider.site.learn.learner import SiteLearner
-from contentspider.state.crawls.ledgers import crawl_status, open_crawl, open_history
-from contentspider.state.history.entries import Entries
+from contentspider.state.crawls.books import crawl_status, open_crawl, open_history
+from contentspider.state.crawls.entries import Entries
 from contentspider.state.history.history import History
-from contentspider.state.ledger.database import LedgerFullError
-from contentspider.state.ledger.ledger import Ledger
+from contentspider.state.database import LedgerFullError
+from contentspider.state.book.book import Book
 from contentspider.state.stores.models import ModelStore
 from tests.conftest import read_jsonl, run
 from tests.fuzzed_state import TRICKS, made_history, made_ledger
@@ -63,13 +63,13 @@ def test_database_of_other_program_is_left_unchanged(path: Path) -> None:
     changed(path, "CREATE TABLE bookmarks (url)")
     before = path.read_bytes()
     with pytest.raises(StateError):
-        Ledger(path)
+        Book(path)
     assert path.read_bytes() == before
 
 
 def test_ledger_check_finds_values_of_wrong_type(path: Path) -> None:
     changed(made_ledger(path), "UPDATE visits SET address = 'x' WHERE number = 1")
-    with closing(Ledger(path)) as ledger, pytest.raises(StateError, match="visits has values"):
+    with closing(Book(path)) as ledger, pytest.raises(StateError, match="visits has values"):
         ledger.check()
 
 
@@ -87,7 +87,7 @@ def test_decompression_bombs_are_not_unpacked(path: Path, monkeypatch: pytest.Mo
         made_ledger(path),
         *(f"UPDATE {column} = x'{bomb}'" for column in columns),
     )
-    with closing(Ledger(path)) as ledger:
+    with closing(Book(path)) as ledger:
         assert list(ledger.items.lines()) == []
         assert list(ledger.pages.sample("e.org")) == []
         assert list(ledger.items.held_pages("e.org")) == []
@@ -152,7 +152,7 @@ def test_symlinked_lock_files_are_not_followed(path: Path, tmp_path: Path) -> No
     outside.write_text("precious")
     path.with_name("crawl.sqlite.lock").symlink_to(outside)
     with pytest.raises(LedgerFullError, match="cannot be opened"):
-        Ledger(path)
+        Book(path)
     store = ModelStore(tmp_path / "models")
     lock = store.place("e.org") / "generations" / ".lock"
     lock.parent.mkdir(parents=True)

@@ -18,7 +18,7 @@ from contentspider.ground.errors import ContentSpiderError, StateError
 from contentspider.page.input.page import Page
 from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.models.model import SCHEMA, SiteModel
-from contentspider.state.ledger.item_json import dump_item, load_item
+from contentspider.state.book.item_json import dump_item, load_item
 from contentspider.state.stores.models import ModelStore
 from tests.messages import raises, wording
 

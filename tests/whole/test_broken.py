@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from contentspider.ground.sites import SiteKeys
-from contentspider.state.history.broken import FAILED_CRAWLS, MAX_WAIT, few
+from contentspider.state.book.broken import FAILED_CRAWLS, MAX_WAIT, few
 from contentspider.state.history.history import History
 from contentspider.state.outcome import Outcome
 from contentspider.state.schema import BROKEN

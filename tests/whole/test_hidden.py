@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import pytest
 
-from contentspider.state.crawls.ledgers import hidden_in
+from contentspider.state.crawls.books import hidden_in
 from contentspider.state.outcome import Outcome
 from tests.conftest import Site, read_jsonl, run
 from tests.sites import article, prose, small_site

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contentspider.state.ledger.ledger import Ledger
+from contentspider.state.book.book import Book
 from contentspider.state.outcome import Outcome
 from tests.conftest import TIMEOUT, Site, read_jsonl, run, serve
 from tests.messages import wording
@@ -42,9 +42,9 @@ def fill(site: Site) -> Site:
     return site
 
 
-def ledger_of(site: Site, folder: Path) -> Ledger:
+def ledger_of(site: Site, folder: Path) -> Book:
     name = re.sub(r"^http://([\d.]+):", r"\1-", site.url)
-    return Ledger(folder / f".scrapy/contentspider/{name}.sqlite", read_only=True)
+    return Book(folder / f".scrapy/contentspider/{name}.sqlite", read_only=True)
 
 
 def reasons(site: Site, folder: Path) -> list[str | None]:
@@ -240,7 +240,7 @@ def test_component_failures_are_recorded_and_retried_by_resumed_crawl(
     flat_site: Site, tmp_path: Path
 ) -> None:
     run_project(flat_site, tmp_path, BREAK="1")
-    ledger = Ledger(tmp_path / ".scrapy/contentspider/my.sqlite", read_only=True)
+    ledger = Book(tmp_path / ".scrapy/contentspider/my.sqlite", read_only=True)
     assert ledger.runs.all()[-1].reason == "incomplete"
     found = {url.rpartition("/")[2]: reason for reason, _, url in ledger.frontier.reasons("retry")}
     assert found.keys() == {"3", "5"}
@@ -264,7 +264,7 @@ def test_page_that_kills_process_is_given_up_after_repeated_deaths(
             break
     assert runs == 5, "three deaths that are known, after one that nobody saw"
     assert numbers(tmp_path) == [number for number in range(60) if number != 3]
-    ledger = Ledger(tmp_path / ".scrapy/contentspider/my.sqlite", read_only=True)
+    ledger = Book(tmp_path / ".scrapy/contentspider/my.sqlite", read_only=True)
     assert [url for _, _, url in ledger.frontier.reasons("failed")] == [f"{flat_site.url}/3"]
     ledger.close()
 

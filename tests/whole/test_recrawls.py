@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contentspider.state.history.entries import Entries
+from contentspider.state.crawls.entries import Entries
 from contentspider.state.history.history import History
 from contentspider.state.outcome import Outcome
 from tests.conftest import Site, read_jsonl, run

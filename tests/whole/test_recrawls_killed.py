@@ -67,12 +67,12 @@ KEEPER = "contentspider.crawl.queue.keeper:LedgerKeeper"
 AT_THE_END = [
     (f"{TAKEOVER} publish after", 1),
     (f"{TAKEOVER} publish before", 1),
-    ("contentspider.state.ledger.ledger:Ledger end_run before", 1),
+    ("contentspider.state.book.book:Book end_run before", 1),
     (f"{TAKEOVER} add_visit after", 12),
     (f"{TAKEOVER} keep after", 1),
     ("contentspider.state.history.draft:Draft delete before", 1),
     (f"{TAKEOVER} mark_gone after", 1),
-    ("contentspider.state.ledger.ledger:Ledger end_run after", 1),
+    ("contentspider.state.book.book:Book end_run after", 1),
     (f"{KEEPER} _queue_known after", 1),
     (f"{KEEPER} commit after", 1),
 ]
@@ -208,7 +208,7 @@ def learning_moments() -> list[Moment]:
     milliseconds into learning, around the storing of the model, and while items are released.
     """
     draw = random.Random(52)
-    items = "contentspider.state.ledger.items:Items"
+    items = "contentspider.state.book.items:Items"
     models = "contentspider.crawl.learning.models:CrawlModels"
     return [
         (LEARNING, draw.randint(0, 300)),
