@@ -88,7 +88,7 @@ def test_rebuild_is_refused_if_documents_of_other_crawls_would_be_lost(
 def test_rebuild_keeps_latest_version_of_page_in_two_crawls(
     crawls: Crawls, url: str, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("contentspider.state.book.changes.now", lambda: "2999-01-01")
+    monkeypatch.setattr("contentspider.state.book.book.now", lambda: "2999-01-01")
     other = Crawls(crawls.path.parent)
     other.path = other.path.with_name(f"{name}.sqlite")
     other.crawl({3: "seen last"})

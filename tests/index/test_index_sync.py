@@ -233,7 +233,8 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         hour, minute = divmod(next(minutes), 60)
         return f"2026-03-01T{hour:02}:{minute:02}:00+00:00"
 
-    monkeypatch.setattr("contentspider.state.book.changes.now", now)
+    for module in ("changes", "book"):
+        monkeypatch.setattr(f"contentspider.state.book.{module}.now", now)
     return None
 
 
