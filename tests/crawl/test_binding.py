@@ -204,7 +204,7 @@ def test_item_gets_content_of_its_page_from_any_callback(
         assert body in str(item["content"])
         assert "All rights reserved" not in str(item["content"])
     if durable:
-        state = tmp_path / ".scrapy/contentspider/history/my.sqlite"
+        state = tmp_path / ".scrapy/contentspider/my.sqlite"
         with closing(sqlite3.connect(state)) as history:
             rows = history.execute("SELECT url, content_hash FROM pages")
             wanted = {item["url"]: item["content_hash"] for item in others if "id" in item}

@@ -309,7 +309,7 @@ def test_model_confidence_is_counted(
 
 @pytest.mark.parametrize("only", ["", "changed"])
 def test_items_of_unchanged_pages_are_dropped_with_only_changed(only: str, tmp_path: Path) -> None:
-    Crawls(tmp_path / "history/e.org.sqlite", count=2)
+    Crawls(tmp_path / "e.org.sqlite", count=2)
     crawler = open_crawler(tmp_path, durable=True, only=only)
     ready(crawler)
     item, changed = ContentItem(""), ContentItem("")

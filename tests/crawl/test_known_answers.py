@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 @pytest.fixture
 def crawler(tmp_path: Path) -> Iterator[Crawler]:
     """Yield a crawler that knows the pages /1 and /2."""
-    history = tmp_path / "history/e.org.sqlite"
+    history = tmp_path / "e.org.sqlite"
     crawls = Crawls(history, count=0)
     crawl = crawls.begin()
     links = (address("/9") + "\tNine",)

@@ -58,7 +58,7 @@ def test_unread_pages_are_refiltered_by_current_model(site: Site, tmp_path: Path
     again = Recrawls(site, tmp_path)
     items = again.crawl()
     again.changes()
-    (path,) = (tmp_path / ".scrapy/contentspider/history").glob("*.sqlite")
+    (path,) = (tmp_path / ".scrapy/contentspider").glob("*.sqlite")
     with closing(sqlite3.connect(path)) as history:
         history.execute(
             "UPDATE pages SET model = 'earlier', content_hash = 'other'"
@@ -87,7 +87,7 @@ def test_pages_read_before_new_model_are_stored_as_it_filters_them(
 ) -> None:
     again = Recrawls(site, tmp_path)
     again.crawl("-s", "CONTENTSPIDER_LEARN_PAGES=5")
-    (path,) = (tmp_path / ".scrapy/contentspider/history").glob("*.sqlite")
+    (path,) = (tmp_path / ".scrapy/contentspider").glob("*.sqlite")
     with closing(sqlite3.connect(path)) as history:
         models = dict(history.execute("SELECT model, count(*) FROM pages GROUP BY model"))
     (manifest,) = (tmp_path / "models").glob("*/manifest.json")

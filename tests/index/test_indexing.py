@@ -120,7 +120,7 @@ def test_index_survives_loss_of_state_folder(indexed: Indexed) -> None:
     shutil.rmtree(indexed.folder / ".scrapy")
     (indexed.folder / "backup").rename(indexed.folder / ".scrapy")
     # Its last crawl may have ended in the same second as the one that the index holds.
-    (history,) = indexed.folder.glob(".scrapy/contentspider/history/*.sqlite")
+    (history,) = indexed.folder.glob(".scrapy/contentspider/*.sqlite")
     with closing(sqlite3.connect(history)) as database, database:
         database.execute("UPDATE crawls SET ended = '2026-01-02T03:04:05+00:00'")
     done = run("index", "sync", indexed.site.url, URL, cwd=indexed.folder, check=False)

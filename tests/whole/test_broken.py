@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from contentspider.ground.sites import SiteKeys
+from contentspider.state.book.book import Book
 from contentspider.state.book.broken import FAILED_CRAWLS, MAX_WAIT, few
-from contentspider.state.history.history import History
 from contentspider.state.outcome import Outcome
-from contentspider.state.schema import BROKEN
 from tests.conftest import run
 from tests.sites import article
 from tests.whole.test_recrawls import Recrawls
@@ -96,7 +95,7 @@ def test_few_failures_are_told_from_site_that_is_down() -> None:
 
 
 def test_broken_address_is_requested_less_and_less_often() -> None:
-    history = History(None)
+    history = Book(None)
     broken, url, asked = history.broken, "http://e.org/b", []
     for number in range(1, 60):
         broken.begin(f"crawl {number}")
@@ -117,12 +116,12 @@ def test_broken_address_is_requested_less_and_less_often() -> None:
 @pytest.mark.parametrize("read_only", [True, False])
 def test_history_of_version_before_is_opened(read_only: bool, tmp_path: Path) -> None:
     path = tmp_path / "e.sqlite"
-    History(path).close()
+    Book(path).close()
     with closing(connect(path)) as connection:
         connection.execute("DROP TABLE broken")
         connection.execute("PRAGMA user_version = 11")
     assert "CREATE TABLE broken" in BROKEN
-    with closing(History(path, read_only=read_only)) as history:
+    with closing(Book(path, read_only=read_only)) as history:
         assert history.broken.known() == []
     with closing(connect(path)) as connection:
         (version,) = connection.execute("PRAGMA user_version").fetchone()

@@ -72,7 +72,7 @@ def test_shells_are_told_and_are_no_items(site: Site, tmp_path: Path) -> None:
     assert told["outcome"] == "content_hidden" and "--render" in told["reasons"][0]
     assert told["stats"]["contentspider/pages/skipped/shell"] == 7
     assert "--render" in run("status", site.url, cwd=tmp_path).stdout
-    (history,) = tmp_path.rglob("history/*.sqlite")
+    (history,) = tmp_path.rglob("*.sqlite")
     assert set(hidden_in(history).values()) == {"shell"}
 
 

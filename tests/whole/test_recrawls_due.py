@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contentspider.state.history.history import History
+from contentspider.state.book.book import Book
 from tests.sites import article, prose
 from tests.whole.test_recrawls import Recrawls
 
@@ -33,7 +33,7 @@ def dues(site: Site, tmp_path: Path) -> Recrawls:
 
 
 def history(recrawls: Recrawls) -> Path:
-    (path,) = (recrawls.folder / ".scrapy/contentspider/history").glob("*.sqlite")
+    (path,) = (recrawls.folder / ".scrapy/contentspider").glob("*.sqlite")
     return path
 
 
@@ -82,7 +82,7 @@ def test_pages_not_due_are_neither_missing_nor_gone(dues: Recrawls) -> None:
     for _ in range(4):
         dues.crawl("--due")
     assert "gone" not in dues.changes().values()
-    known = History(history(dues), read_only=True)
+    known = Book(history(dues), read_only=True)
     assert {page.missing for page in known.live()} == {0}
     known.close()
 
@@ -105,7 +105,7 @@ def test_visits_and_changes_are_stored_with_elapsed_time(dues: Recrawls) -> None
         let_pass(dues, days, path)
     dues.articles["/1"] = dues.articles["/1"].replace(prose(1, 1), prose("edited"))
     dues.crawl()
-    known = History(history(dues), read_only=True)
+    known = Book(history(dues), read_only=True)
     spells = {url.removeprefix(dues.site.url): spell for url, _, spell in known.visits()}
     known.close()
     assert spells["/1"].changes == 1

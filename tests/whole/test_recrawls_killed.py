@@ -42,7 +42,6 @@ module, kind = where.split(":")
 of = getattr(import_module(module), kind)
 call, numbers = getattr(of, method), count(1)
 victim = int(os.environ.get("VICTIM", 0)) or os.getpid()
-import_module("contentspider.crawl.revisits.revisits").PORTION = 10
 if "BATCH" in os.environ:
     of.max_documents = int(os.environ["BATCH"])
 
@@ -59,27 +58,29 @@ setattr(of, method, killed)
 sys.exit(main(sys.argv[2:]))
 """
 FIELDS = ("--fields", "fields.toml")
-TAKEOVER = "contentspider.state.history.writer:HistoryWriter"
 LEARNING = "learning"
 KEEPER = "contentspider.crawl.queue.keeper:LedgerKeeper"
-# While the history's draft is written, in the history's transaction, between it and the end of the
-# run in the ledger, and after that.
+BOOK = "contentspider.state.book"
+# Around the steps of a page (its version is written, its item is taken, it is settled, it is
+# published, its old version is dropped), and between them and the end of the run.
 AT_THE_END = [
-    (f"{TAKEOVER} publish after", 1),
-    (f"{TAKEOVER} publish before", 1),
-    ("contentspider.state.book.book:Book end_run before", 1),
-    (f"{TAKEOVER} add_visit after", 12),
-    (f"{TAKEOVER} keep after", 1),
-    ("contentspider.state.history.draft:Draft delete before", 1),
-    (f"{TAKEOVER} mark_gone after", 1),
-    ("contentspider.state.book.book:Book end_run after", 1),
+    (f"{BOOK}.book:Book publish after", 1),
+    (f"{BOOK}.book:Book publish before", 1),
+    (f"{BOOK}.book:Book end_run before", 1),
+    (f"{BOOK}.visits:Visits write after", 12),
+    (f"{BOOK}.visits:Visits take_item before", 7),
+    (f"{BOOK}.book:Book begin_ending after", 1),
+    (f"{BOOK}.losses:Losses mark_gone after", 1),
+    (f"{BOOK}.anchors:Anchors flush after", 1),
+    (f"{BOOK}.copies:Copies clean after", 1),
+    (f"{BOOK}.book:Book end_run after", 1),
     (f"{KEEPER} _queue_known after", 1),
     (f"{KEEPER} commit after", 1),
 ]
 
 
 def moments() -> list[Moment]:
-    """Return 22 moments, the most dangerous first."""
+    """Return 24 moments, the most dangerous first."""
     draw = random.Random(11)
     fetches = [("fetch", number) for number in draw.sample(range(1, PAGES + 8), 9)]
     visits = [
@@ -178,7 +179,7 @@ def test_killed_crawl_reports_each_change_once(
     assert kinds.count("changed") in (3, 4), "the start page names other pages"
 
     found = moments()
-    assert len(set(found)) == 22
+    assert len(set(found)) == 24
     if not request.config.getoption("--all-kills"):
         found = found[:2]
     for number, moment in enumerate(found):
@@ -325,7 +326,7 @@ def test_pages_linked_only_by_unreadable_page_stay_unchanged(site: Site, tmp_pat
 def test_history_of_later_version_is_rejected(site: Site, tmp_path: Path) -> None:
     again = Recrawls(site, tmp_path)
     again.crawl()
-    (path,) = (tmp_path / ".scrapy/contentspider/history").glob("*.sqlite")
+    (path,) = (tmp_path / ".scrapy/contentspider").glob("*.sqlite")
     connection = sqlite3.connect(path)
     connection.execute("PRAGMA user_version = 99")
     connection.close()
