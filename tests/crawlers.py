@@ -70,6 +70,4 @@ def parts(crawler: Crawler) -> tuple[LedgerKeeper, ItemHolder]:
 
 def close(crawler: Crawler) -> None:
     keeper: Any = crawler.get_extension(LedgerKeeper)
-    if keeper.revisits:
-        keeper.revisits.close()
     keeper.book.close()

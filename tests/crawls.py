@@ -101,7 +101,7 @@ class Crawl:
 
     def state(self, row: int) -> tuple[Any, ...]:
         """Return an address' state, reason, target and whether it may be asked again."""
-        found = self.keeper.book._database.do(
+        found = self.keeper.book.database.do(
             "SELECT state, reason, target, request IS NOT NULL FROM addresses WHERE number = ?",
             (row,),
         )

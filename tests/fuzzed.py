@@ -41,8 +41,8 @@ from contentspider.site.models.record import OptionalFields, item_hash, page_fie
 from contentspider.site.own.readers.feeds import read_entries
 from contentspider.site.own.sources import SOURCES
 from contentspider.site.own.texts import MAX_CHARS, MAX_TEXTS, MAX_TITLE_CHARS
-from contentspider.state.files.warc import Exchange, WarcFile, whole_bytes
 from contentspider.state.book.item_json import dump_item, load_item
+from contentspider.state.files.warc import Exchange, WarcFile, whole_bytes
 from contentspider.state.stores.transfer import export_model, import_model
 from tests import officefiles
 from tests.fuzzed_state import histories, ledgers, odd_bytes, odd_rows

@@ -9,6 +9,8 @@ import zlib
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any
 
+from contentspider.state.history.history import History
+
 from contentspider.crawl.base.items import ContentItem
 from contentspider.crawl.revisits.due_pages import due_pages
 from contentspider.ground.compression import pack_text
@@ -20,15 +22,14 @@ from contentspider.recrawl.lastmod import LastmodCounts
 from contentspider.run.last_crawl import last_crawl
 from contentspider.site.models.record import page_id
 from contentspider.site.own.texts import OwnText
-from contentspider.state.crawls.export import export_items
-from contentspider.state.crawls.books import crawl_status, open_crawl
-from contentspider.state.files.formats import Output
-from contentspider.state.crawls.entries import Entries
-from contentspider.state.history.history import History
-from contentspider.state.book.items import ItemBinding
 from contentspider.state.book.book import Book
+from contentspider.state.book.items import ItemBinding
 from contentspider.state.book.own_texts import OwnAnswer
 from contentspider.state.book.visits import Answer, Visit
+from contentspider.state.crawls.books import crawl_status, open_crawl
+from contentspider.state.crawls.entries import Entries
+from contentspider.state.crawls.export import export_items
+from contentspider.state.files.formats import Output
 from tests.garbling import PIECES, flipped
 from tests.recrawled import FINISHED, SITE, OneCrawl, address
 from tests.sites import article, prose

@@ -17,7 +17,7 @@ from contentspider.site.models.failures import Failures
 from contentspider.site.models.record import page_fields, page_id
 from contentspider.state.book.answers import Answer
 from contentspider.state.book.book import Book
-from contentspider.state.book.items import ItemBinding
+from contentspider.state.book.items import ItemBinding, our_item
 from contentspider.state.crawls.books import open_crawl
 from contentspider.state.outcome import Ending
 from tests.sites import article
@@ -75,8 +75,11 @@ class OneCrawl:
         """Visit a page, and return the fields of its item, whose address may be *named* so."""
         row = self.address(path)
         if answer is not None or links:
-            number = self.book.answers.put_links(dict.fromkeys(links, ()), None)
-            self.book.answers.put(row, replace(answer or Answer(), links=number))
+            answer = answer or Answer()
+            if links:
+                number = self.book.answers.put_links(dict.fromkeys(links, ()), None)
+                answer = replace(answer, links=number)
+            self.book.answers.put(row, answer)
         page = html if isinstance(html, Page) else Page.from_html(html, address(path))
         extraction = self.state.model.extract(page) if self.state.model else None
         fields = page_fields(page, SITE, extraction, self.state.version)
@@ -88,12 +91,19 @@ class OneCrawl:
         self.hand = hand
         return fields
 
-    def release(self, item: dict[str, Any]) -> None:
-        """Record that the item of the page that was seen last has passed the pipelines."""
+    def release(self, item: dict[str, Any], **values: Any) -> None:
+        """Record that an item of the page that was seen last has passed the pipelines."""
+        hand = replace(self.hand, **values)
         line = json_text(item).encode()
-        _, number = self.book.items.record(self.hand, line)
-        assert self.hand.page_id
-        self.book.visits.take_item(self.hand.page_id, item, number, self.hand.text)
+        is_new, number = self.book.items.record(hand, line)
+        assert is_new
+        assert hand.page_id
+        ours = our_item(line, hand.names)
+        self.book.visits.take_item(hand.page_id, ours, number, hand.text)
+
+    def leave_out(self) -> None:
+        """Record that the item of the page that was seen last was left out as unchanged."""
+        self.book.items.record(self.hand, None, "unchanged")
 
     def end(self, ending: Ending = FINISHED) -> Counter[str]:
         """End the crawl, and return how many pages changed how."""

@@ -16,8 +16,8 @@ from contentspider.crawl.base.process_memory import no_collection
 from contentspider.crawl.learning.holder import ItemHolder
 from contentspider.crawl.learning.pipeline import ContentPipeline
 from contentspider.crawl.middlewares.pages import BlocksMiddleware
-from contentspider.state.book.items import ItemBinding
 from contentspider.state.book.book import Book
+from contentspider.state.book.items import ItemBinding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

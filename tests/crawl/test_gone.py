@@ -14,6 +14,8 @@ from contentspider.crawl.revisits.gone import GonePages
 from contentspider.page.input.page import Page
 from contentspider.site.models.site_page import site_page
 from contentspider.state.book.answers import Answer
+from contentspider.state.book.losses import Losses
+from contentspider.state.crawls import accepting
 from contentspider.state.outcome import Ending
 from tests.recrawled import SITE, Crawls, OneCrawl, address, records
 from tests.sites import article
@@ -40,10 +42,8 @@ def seen_but(crawl: OneCrawl, *lost: int) -> OneCrawl:
 
 
 def accept_gone(crawls: Crawls) -> int:
-    known = crawls.known()
-    count = known.accept_gone()
-    known.close()
-    return count
+    crawls.close()
+    return accepting.accept_gone(crawls.history)
 
 
 def found(crawls: Crawls) -> list[tuple[str, str, str]]:
@@ -401,18 +401,16 @@ def test_crawl_is_complete_only_if_it_visited_all_pages(
     ending: Ending, due: bool, is_complete: bool, crawls: Crawls
 ) -> None:
     crawl = seen_but(crawls.begin(due=due))
-    history = crawl.revisits._history
-    gone = GonePages(history, crawl.book, crawl.options, ending)
+    gone = GonePages(crawl.book, crawl.options, ending)
     assert gone.is_complete == is_complete
-    takeover = history.begin_writing("2", gone.is_complete)
-    counts = asyncio.run(gone.write(takeover, set()))
+    counts = asyncio.run(gone.write(Losses(crawl.book), set()))
     assert counts == {"gone": 0, "moved": 0, "kept": 0, "doubted": 0}
 
 
 def test_crawl_of_due_pages_ignores_pages_not_due(crawls: Crawls) -> None:
     crawl = crawls.begin(due=True)
     crawl.address("/7", "failed", "HTTP 404")
-    assert not list(crawl.book.visits.after(0))
+    assert not list(crawl.book.pages.all_found())
     assert crawl.end() == {"gone": 1}
 
 

@@ -12,8 +12,8 @@ from scrapy.utils.test import get_crawler
 
 from contentspider.crawl.queue import keeper as keeper_module
 from contentspider.crawl.queue.keeper import LedgerKeeper
-from contentspider.state.crawls.books import crawl_book
 from contentspider.state.book.book import Book
+from contentspider.state.crawls.books import crawl_book
 from tests.crawl.test_keeper import ledger_of, live, passed
 from tests.crawls import Crawl, run_async
 from tests.messages import wording

@@ -47,16 +47,16 @@ def crawler(tmp_path: Path) -> Iterator[Crawler]:
     history = tmp_path / "e.org.sqlite"
     crawls = Crawls(history, count=0)
     crawl = crawls.begin()
-    links = (address("/9") + "\tNine",)
-    crawl.see("/1", article(1), Answer('"tag"', "Monday", links))
+    number = crawl.book.answers.put_links({address("/9"): ["Nine"]}, None)
+    crawl.see("/1", article(1), Answer('"tag"', "Monday", number))
     crawl.see("/2", article(2), Answer())
     crawl.end()
     known = crawls.known()
-    known._database.do("UPDATE pages SET model = 'a model'")
-    known._database.commit()
+    known.database.do("UPDATE pages SET model = 'a model'")
+    known.commit()
     known.close()
     made = open_crawler(tmp_path, durable=True)
-    assert made.get_extension(type(parts(made)[0])).revisits._history.path == history
+    assert parts(made)[0].book.path == history
     yield made
     close(made)
 
@@ -165,15 +165,17 @@ def noted(
     keeper, _ = parts(crawler)
     answer.meta[ROW_META_KEY] = 5
     note_answer(keeper, answer, links)
-    return keeper.book.visits.answer_of(5)
+    return keeper.book.answers.of(5)
 
 
 def test_validators_and_links_of_response_are_recorded(crawler: Crawler) -> None:
     headers = {"ETag": ' "x" ', "Last-Modified": "Tuesday"}
     links = {"a": (), "b": ("Text", "Other text")}
-    assert noted(crawler, response("/1", headers), links) == Answer(
-        '"x"', "Tuesday", ("a", "b\tText\tOther text")
-    )
+    answer = noted(crawler, response("/1", headers), links)
+    assert answer.links is not None
+    assert (answer.etag, answer.last_modified) == ('"x"', "Tuesday")
+    kept = parts(crawler)[0].book.contents.get(answer.links)
+    assert kept.split(b"\n") == [b"a", b"b\tText\tOther text"]
     assert noted(crawler, response("/1")) == Answer()
     meta = {ORPHAN_META_KEY: True, CHECK_META_KEY: True}
     assert noted(crawler, response("/1", **meta)) == Answer(is_orphan=True, is_check=True)

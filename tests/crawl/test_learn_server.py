@@ -19,8 +19,8 @@ from contentspider.crawl.learning.learn_server import SERVER_VARIABLE, LearnServ
 from contentspider.ground.errors import NotEnoughTextError
 from contentspider.page.input.page import Page
 from contentspider.site.learn.options import LearningOptions
-from contentspider.state.book.items import ItemBinding
 from contentspider.state.book.book import Book
+from contentspider.state.book.items import ItemBinding
 from tests.sites import article
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import threading
+from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -21,20 +22,19 @@ from contentspider.crawl.learning import learn_process
 from contentspider.crawl.learning.learn_process import LearningError, learn_in_process
 from contentspider.ground.errors import NotEnoughTextError
 from contentspider.page.input.page import Page
-from contentspider.recrawl.judge import NEW_PAGE
+from contentspider.recrawl.judge import NEW_PAGE, Facts, judge
 from contentspider.site.learn.options import LearningOptions
 from contentspider.site.models.model import SiteModel
-from contentspider.state.crawls.books import history_of
-from contentspider.state.history.history import History
-from contentspider.state.book.items import ItemBinding
+from contentspider.state.book.answers import Answer
 from contentspider.state.book.book import Book
-from contentspider.state.book.visits import Answer, StoredVisit, Visit
+from contentspider.state.book.contents import PAGE
+from contentspider.state.book.items import ItemBinding
+from contentspider.state.book.visits import Visit
 from contentspider.state.outcome import Outcome
 from contentspider.state.stores.models import ModelStore
 from tests.conftest import ROOT
 from tests.messages import raises
 from tests.sites import article
-from tests.state.test_history import take
 
 
 @pytest.fixture
@@ -61,42 +61,46 @@ def test_learning_process_returns_model_of_held_pages(held: Path) -> None:
     assert "All rights reserved" not in model.extract(page).text
 
 
+def visit(book: Book, number: int, site: str = "example.org") -> None:
+    """Have a crawl visit an article of a site, which is new or as it was."""
+    url = f"https://{site}/{number}"
+    known = book.pages.known(url)
+    content = known.page if known else None
+    if content is None:
+        content = book.contents.put(PAGE, Page.from_html(article(number), url).to_json())
+    facts = NEW_PAGE if known is None else Facts("")
+    hashes = dict.fromkeys(("content_hash", "text_hash", "layout_hash"), "")
+    one = Visit(url, url, site, "2026-01-01", facts, **hashes, model="m", base=known, page=content)
+    book.visits.write(one, judge(facts), Answer(), number)
+
+
 @pytest.mark.parametrize(("labels", "pages"), [("votes", 5), ("paper", 8)])
 def test_algorithm_1_sums_all_pages_that_crawl_has_read(
     held: Path, labels: str, pages: int
 ) -> None:
-    ledger = Book(held)
-    for number in range(4, 8):
-        url = f"https://example.org/{number}"
-        page = Page.from_html(article(number), url)
-        visit = Visit(str(number), url, "example.org", "at", NEW_PAGE, "", "", "model", "first")
-        ledger.visits.note(visit, number, "text", page.dump())
-    other = Visit("o", "https://other.org/", "other.org", "at", NEW_PAGE, "", "", "m", "first")
-    ledger.visits.note(other, 9, "text", page.dump())
-    ledger.visits.note(Visit(**{**asdict(visit), "id": "u", "facts": NEW_PAGE}), 10, None, None)
-    ledger.commit()
-    ledger.close()
+    with closing(Book(held)) as book:
+        book.begin_run()
+        for number in range(4, 8):
+            visit(book, number)
+        visit(book, 9, "other.org")
+        book.commit()
     model = learn_in_process(held, "example.org", LearningOptions(labels=labels), 60).model
     assert model.pages == pages
 
 
-def test_algorithm_1_sums_unchanged_pages_that_history_has(held: Path) -> None:
+def test_algorithm_1_sums_unchanged_pages(tmp_path: Path) -> None:
     """Only those that the crawl has visited, each once."""
-    file = history_of(held)
-    file.parent.mkdir()
-    history = History(file)
-    ledger = Book(held)
-    for number in range(4, 9):
-        url = f"https://example.org/{number}"
-        page = Page.from_html(article(number), url)
-        visit = Visit(str(number), url, "example.org", "at", NEW_PAGE, "", "", "model", "first")
-        take(history, str(number), StoredVisit(number, visit, Answer(), "text", page.dump()))
-        if number < 8:
-            ledger.visits.note(visit, number, None, None)
-    history.close()
-    ledger.commit()
-    ledger.close()
-    model = learn_in_process(held, "example.org", LearningOptions(labels="paper"), 60).model
+    path = tmp_path / "known.sqlite"
+    with closing(Book(path)) as book:
+        for numbers in (range(9), range(8)):
+            book.begin_crawl()
+            book.begin_run()
+            for number in numbers:
+                visit(book, number)
+            if len(numbers) == 9:
+                book.publish(is_complete=True)
+        book.commit()
+    model = learn_in_process(path, "example.org", LearningOptions(labels="paper"), 60).model
     assert model.pages == 8
 
 
@@ -151,7 +155,7 @@ def test_learner_exit_code_decides_error(
     with pytest.raises(error, match=message):
         learn_in_process(Path("ledger"), "e.org", OPTIONS, 60, Path("previous"))
     assert asked["task"].pop("options") == json.loads(json.dumps(asdict(OPTIONS)))
-    assert asked["task"] == {"ledger": "ledger", "site": "e.org", "previous": "previous"}
+    assert asked["task"] == {"book": "ledger", "site": "e.org", "previous": "previous"}
     assert (asked["timeout"], asked["start_new_session"]) == (60, True)
     assert asked["env"]["OPENBLAS_NUM_THREADS"] == "1"
     assert asked["env"]["PYTHONPATH"].split(os.pathsep)[0] == str(ROOT)
@@ -178,7 +182,7 @@ def test_learner_prints_quality_scores_and_exit_code(
     capsysbinary: Any,
 ) -> None:
     """In this process: it compares the model with one that cannot be read, and with itself."""
-    task = {"ledger": str(held), "site": "example.org", "previous": str(held)}
+    task = {"book": str(held), "site": "example.org", "previous": str(held)}
     task["options"] = asdict(OPTIONS)  # type: ignore[assignment]
     monkeypatch.setattr(sys, "argv", ["", json.dumps(task)])
     monkeypatch.setattr(learn_process, "spare_memory", lambda: spared)

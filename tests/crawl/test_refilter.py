@@ -21,9 +21,11 @@ from contentspider.page.input.page import Page
 from contentspider.recrawl.judge import Facts, judge
 from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.models.failures import Failures
+from contentspider.site.models.record import page_id
 from contentspider.site.vote.objections import Objection
+from contentspider.state.book.answers import Answer
+from contentspider.state.book.pages import dump_facts, load_facts
 from contentspider.state.files.output import JsonLinesWriter
-from contentspider.state.book.items import ItemBinding
 from tests.conftest import read_jsonl
 from tests.recrawled import FINISHED, SITE, Crawls, OneCrawl, address
 from tests.sites import article, prose
@@ -105,14 +107,12 @@ def test_output_items_are_rewritten_by_last_model(tmp_path: Path) -> None:
     crawl = OneCrawl(tmp_path / "history.sqlite")
     crawl.state.use(SiteLearner(SITE, objections=(untitled,)).fit(pages))
     output = JsonLinesWriter(tmp_path / "pages.jsonl", None, [])
-    for number, page in zip(numbers, pages, strict=True):
+    for number in numbers:
         if number == 6:
             crawl.state.use(learned)
         fields = crawl.see(f"/{number}", article(number))
-        line = json.dumps(fields).encode()
-        hand = ItemBinding(page, key=str(number), page_id=str(fields["id"]))
-        assert crawl.book.items.record(hand, line)
-        output.write(line)
+        crawl.release(fields)
+        output.write(json.dumps(fields).encode())
     asyncio.run(crawl.revisits.end(FINISHED))
     assert crawl.revisits.has_refilled
     output.rewrite(crawl.book.items.lines())
@@ -164,12 +164,15 @@ def test_page_is_compared_again_under_final_model(
     crawl.state.use(last)
     kind = "refiltered" if facts[0] == "model" else "changed"
     assert asyncio.run(crawl.revisits.end(FINISHED))[kind] == 1
-    (stored,) = crawl.book.visits.after(0)
-    visit = stored.visit
     page = Page.from_html(numbered(8), address("/1"))
-    assert (visit.model, stored.content) == (last.version, last.extract(page).text)
-    assert (visit.facts.difference, bool(visit.facts.numbered)) == facts
-    *_, change = crawls.known().changes()
+    name = page_id(page.url)
+    version = crawl.revisits.known_page(page.url)
+    assert version is not None
+    assert version.model == last.version
+    assert crawl.book.known.content(name) == last.extract(page).text
+    assert bool(version.facts and load_facts(version.facts).numbered) == facts[1]
+    *_, change = crawl.book.changes.records()
+    crawl.close()
     assert (change["change"], change["change_cause"]) == (kind, facts[0])
 
 
@@ -182,16 +185,13 @@ def test_item_left_out_under_earlier_model_is_filled_under_final_one(
     crawl.state.use(titled)
     for path, number in (("/1", 7), ("/2", 3)):
         fields = crawl.see(path, numbered(number))
-        page = Page.from_html(numbered(number), address(path))
-        binding = ItemBinding(page, key=path, page_id=fields["id"])
-        crawl.book.items.record(binding, json.dumps(fields).encode())
+        crawl.release(fields)
     crawl.end()
     crawl = crawls.begin()
     crawl.state.use(untitled)
-    fields = crawl.see("/1", numbered(8))
+    fields, page = crawl.see("/1", numbered(8)), Page.from_html(numbered(8), address("/1"))
     assert (fields["change"], fields["content"]) == ("refiltered", untitled.extract(page).text)
-    binding = ItemBinding(page, key="/1", page_id=fields["id"])
-    crawl.book.items.record(binding, None, "unchanged")
+    crawl.leave_out()
     crawl.see("/2", numbered(4))  # its item is lost: the history keeps the previous one
     crawl.state.use(titled)
     asyncio.run(crawl.revisits.end(FINISHED))
@@ -210,12 +210,10 @@ def test_refiltered_items_have_their_own_names_and_fields(
     page = Page.from_html(article(1), address("/1"))
     fields = crawl.see("/1", article(1))
     assert not crawl.revisits.has_refilled
-    binding = ItemBinding(page, key="1", page_id=fields["id"], names={"content": "body"})
     first = {"body": fields["content"], "content": 7, "price": 3, "change": "new"}
-    assert crawl.book.items.record(binding, json.dumps(first).encode())
+    crawl.release(first, key="1", names={"content": "body"})
     second = {"content": fields["content"], "price": 4}
-    binding = ItemBinding(page, key="2", page_id=fields["id"])
-    assert crawl.book.items.record(binding, json.dumps(second).encode())
+    crawl.release(second, key="2")
     crawl.state.use(titled)
     asyncio.run(crawl.revisits.end(FINISHED))
     text = titled.extract(page).text
@@ -237,15 +235,18 @@ def test_pages_with_known_counters_are_not_read_again() -> None:
         Facts("page", 0.1, numbered=("body/b\tFigure 0",), is_caption=True),
     ]
 
-    def no_visits(number: int) -> None:
-        raise AssertionError("the visits are read")
+    def all_found(which: str) -> list[Any]:
+        if "visit" in which:
+            raise AssertionError("the visits are read")
+        return [SimpleNamespace(site=SITE, facts=dump_facts(each), address=1) for each in facts]
 
-    visits = SimpleNamespace(
-        differences=lambda: [(SITE, each, False) for each in facts], after=no_visits
+    book: Any = SimpleNamespace(
+        pages=SimpleNamespace(plain_counts=list, all_found=all_found),
+        answers=SimpleNamespace(of=lambda _: Answer()),
     )
     knowledge = CrawlKnowledge({SITE: {place}})
-    assert asyncio.run(knowledge.learn(cast("Any", visits), (), cast("Any", None), no_pause)) == {}
+    assert asyncio.run(knowledge.learn(book, (), cast("Any", None), no_pause)) == {}
     assert judge(facts[0], knowledge.of(SITE)).change == "unchanged"
     assert judge(facts[0], knowledge.of("other.org")).change == "changed"
     with pytest.raises(AssertionError, match="are read"):
-        asyncio.run(CrawlKnowledge({}).learn(cast("Any", visits), (), cast("Any", None), no_pause))
+        asyncio.run(CrawlKnowledge({}).learn(book, (), cast("Any", None), no_pause))

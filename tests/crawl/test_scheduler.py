@@ -151,8 +151,8 @@ def test_request_suspected_of_killing_crawl_is_sent_alone(
 ) -> None:
     for number in range(3):
         scheduler.enqueue_request(Request(f"http://x/{number}"))
-    keeper.book._database.do("UPDATE addresses SET deaths = 2 WHERE number = 2")
-    keeper.book._database.do("UPDATE addresses SET deaths = 1 WHERE number = 1")
+    keeper.book.database.do("UPDATE addresses SET deaths = 2 WHERE number = 2")
+    keeper.book.database.do("UPDATE addresses SET deaths = 1 WHERE number = 1")
     assert taken(scheduler) == ["0"]
     keeper.flying.clear()
     assert taken(scheduler) == ["1"], "and nothing beside it"
@@ -170,7 +170,7 @@ def test_password_in_url_becomes_header_and_is_not_stored(
     assert request is not None
     assert request.url == "http://x/page"
     assert request.headers[b"Authorization"] == b"Basic bWU6cEBzcw=="
-    rows = keeper.book._database.do("SELECT url, request FROM addresses").fetchall()
+    rows = keeper.book.database.do("SELECT url, request FROM addresses").fetchall()
     assert rows == [("http://x/page", None)]
 
 
@@ -234,7 +234,7 @@ def test_unreadable_request_does_not_stop_others(
     for number in range(3):
         scheduler.enqueue_request(Request(f"http://x/{number}"))
     text = '{"callback": "gone"}'
-    keeper.book._database.do("UPDATE addresses SET request = ? WHERE number < 3", (text,))
+    keeper.book.database.do("UPDATE addresses SET request = ? WHERE number < 3", (text,))
     assert taken(scheduler) == ["2"]
     assert (
         caplog.text.count("cannot be requested: " + wording("crawl.no-such-callback") + " 'gone'")

@@ -26,7 +26,7 @@ class Shared:
         self.done: list[object] = []
         self.fails = fails
         monkeypatch.setattr(sharing, "open_objects", lambda url: (self.done.append(url), self)[1])
-        monkeypatch.setattr(sharing, "SharedHistory", self._history)
+        monkeypatch.setattr(sharing, "SharedBook", self._history)
         monkeypatch.setattr(sharing, "run_in_thread", self._apart)
         monkeypatch.setattr(SharedModels, "send", lambda _: self._sent())
         self.stats: Any = get_crawler().stats
@@ -61,7 +61,7 @@ def test_shared_history_is_pulled_changed_and_pushed(monkeypatch: pytest.MonkeyP
     shared = Shared(monkeypatch)
     made = Sharing(options(durable=True, history_url=STORE), shared.stats)
     made.check()
-    made.pull_history(Path("e.org.sqlite"))
+    made.pull(Path("e.org.sqlite"))
     made.begin_change()
     run_async(made.send)
     assert shared.done == [
@@ -79,7 +79,7 @@ def test_unsent_models_and_history_are_logged_and_counted(
     caplog.set_level(logging.ERROR, "contentspider")
     made = Sharing(options(durable=True, history_url=STORE), shared.stats)
     made.models = object.__new__(SharedModels) if is_shared else object()  # type: ignore[assignment]
-    made.pull_history(Path("e.org.sqlite"))
+    made.pull(Path("e.org.sqlite"))
     run_async(made.send)
     wanted = ["a model cannot be sent"] * is_shared + ["the history cannot be sent"]
     assert [message.partition(". ")[0] for message in caplog.messages] == wanted
@@ -90,7 +90,7 @@ def test_unshared_crawl_never_uses_store(monkeypatch: pytest.MonkeyPatch) -> Non
     shared = Shared(monkeypatch)
     made = Sharing(options(), shared.stats)
     made.check()
-    made.pull_history(Path("e.org.sqlite"))
+    made.pull(Path("e.org.sqlite"))
     made.begin_change()
     run_async(made.send)
     assert shared.done == []

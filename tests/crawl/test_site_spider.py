@@ -18,7 +18,7 @@ from contentspider.crawl.middlewares.guard import RefusedError
 from contentspider.crawl.revisits.revisits import Revisits
 from contentspider.crawl.spider import discovery
 from contentspider.crawl.spider.sitemaps import read_sitemap
-from contentspider.state.book.visits import read_links
+from contentspider.state.book.answers import read_links
 from tests.crawls import Crawl
 from tests.sites import prose
 

@@ -60,7 +60,6 @@ def known(durable: Crawler, **differs: Any) -> dict[str, Any]:
     keeper.revisits = SimpleNamespace(
         item=item_of,
         compare=lambda *given: False,
-        close=keeper.revisits.close,
         known_copies=keeper.revisits.known_copies,
     )
     return found

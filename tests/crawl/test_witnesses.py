@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from contentspider.crawl.queue.outage import FAILURES, MAX_FAILURES, HostPauses
-from contentspider.state.book.frontier import Frontier
 from contentspider.state.book.book import Book
+from contentspider.state.book.frontier import Frontier
 from contentspider.state.outcome import Outcome
 from tests.conftest import Site, run
 from tests.crawl.test_outage import Clock, fail, many

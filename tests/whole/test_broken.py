@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from itertools import pairwise
-from sqlite3 import connect
 from typing import TYPE_CHECKING
 
 import pytest
@@ -98,31 +96,12 @@ def test_broken_address_is_requested_less_and_less_often() -> None:
     history = Book(None)
     broken, url, asked = history.broken, "http://e.org/b", []
     for number in range(1, 60):
-        broken.begin(f"crawl {number}")
+        broken.begin(number)
         if not broken.waits(url):
             asked.append(number)
             assert broken.add(url, "HTTP 500") == (len(asked) == FAILED_CRAWLS)
             assert not broken.add(url, "HTTP 500") or len(asked) == FAILED_CRAWLS, "resumed"
-        history._database.do(
-            "INSERT INTO crawls (key, visits, ended, is_complete) VALUES (?, 0, '', 1)",
-            (f"crawl {number}",),
-        )
     waits = [after - before for before, after in pairwise(asked)]
     assert waits == [1, 1, 1, 2, 4, 8, MAX_WAIT, MAX_WAIT]
     ((reason, crawls),) = [(each.reason, each.crawls) for each in broken.known()]
     assert (reason, crawls) == ("HTTP 500", len(asked))
-
-
-@pytest.mark.parametrize("read_only", [True, False])
-def test_history_of_version_before_is_opened(read_only: bool, tmp_path: Path) -> None:
-    path = tmp_path / "e.sqlite"
-    Book(path).close()
-    with closing(connect(path)) as connection:
-        connection.execute("DROP TABLE broken")
-        connection.execute("PRAGMA user_version = 11")
-    assert "CREATE TABLE broken" in BROKEN
-    with closing(Book(path, read_only=read_only)) as history:
-        assert history.broken.known() == []
-    with closing(connect(path)) as connection:
-        (version,) = connection.execute("PRAGMA user_version").fetchone()
-    assert version == (11 if read_only else 12)

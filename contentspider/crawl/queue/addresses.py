@@ -415,7 +415,7 @@ class ItemRecorder:
             base = version.page if has_changed else version.item
         is_new, number = book.items.record(hand, line, reason, base)
         if is_new and hand.page_id:
-            item = our_item(line, hand.names) if line is not None else None
+            item = our_item(line, hand.names) if line is not None and number else None
             is_left_out = reason == UNCHANGED or hand.key is None
             book.visits.take_item(hand.page_id, item, number, hand.text, is_left_out)
         return is_new

@@ -201,7 +201,7 @@ class LedgerKeeper(CrawlState):
                 " this page",
                 url,
             )
-        if self.is_durable and self.options.history:
+        if self.is_durable and self.options.history and self.book.path:
             starts = getattr(self.crawler.spider, "start_urls", ())
             self.revisits = Revisits(self.book, self.options, self.failures, starts)
         if self.options.output_file and not self.is_inspection:

@@ -104,7 +104,9 @@ def open_crawl(path: Path, resume: bool, max_bytes: int) -> tuple[Book, bool]:
 
 
 def _usable(path: Path, max_bytes: int) -> Book:
-    """Return the book at *path*, which is created if missing."""
+    """Return the book at *path*, which is created if missing. A damaged one is set aside; one of a
+    later version raises `SchemaError`.
+    """
     is_there = path.exists()
     try:
         import_old(path)
@@ -112,7 +114,7 @@ def _usable(path: Path, max_bytes: int) -> Book:
         if is_there:
             book.check()
         return book
-    except (StateError, SchemaError) as error:
+    except StateError as error:
         logger.error(
             f"{error}; it is renamed to {set_aside(path).name}, the crawl starts over, and all"
             " pages count as new: readers of its change log must start over"
