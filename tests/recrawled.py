@@ -17,7 +17,7 @@ from contentspider.site.models.failures import Failures
 from contentspider.site.models.record import page_fields, page_id
 from contentspider.state.book.answers import Answer
 from contentspider.state.book.book import Book
-from contentspider.state.book.items import ItemBinding, our_item
+from contentspider.state.book.items import ItemBinding
 from contentspider.state.crawls.books import open_crawl
 from contentspider.state.outcome import Ending
 from tests.sites import article
@@ -94,11 +94,11 @@ class OneCrawl:
     def release(self, item: dict[str, Any], **values: Any) -> None:
         """Record that an item of the page that was seen last has passed the pipelines."""
         hand = replace(self.hand, **values)
-        line = json_text(item).encode()
-        is_new, number = self.book.items.record(hand, line)
+        is_new, number = self.book.items.record(hand, json_text(item).encode())
         assert is_new
         assert hand.page_id
-        ours = our_item(line, hand.names)
+        assert number
+        number, ours = self.book.items.by_our_names(number, hand.names)
         self.book.visits.take_item(hand.page_id, ours, number, hand.text)
 
     def leave_out(self) -> None:

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from contentspider.state.schema import HISTORY
 
 from contentspider.state.outcome import Outcome
-from contentspider.state.schema import HISTORY
 from tests.conftest import TIMEOUT, Site, read_jsonl, run, serve
 from tests.hostile import serve_hostile
 from tests.messages import wording

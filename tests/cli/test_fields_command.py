@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from contentspider.state.history.history import History
 
 from contentspider.page.input.page import Page
 from contentspider.recrawl.judge import NEW_PAGE, judge
@@ -13,7 +14,6 @@ from contentspider.site.fields.site_fields import FIELD_NAMES
 from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.learn.options import LearningOptions
 from contentspider.site.models.record import page_fields, page_id
-from contentspider.state.history.history import History
 from contentspider.state.book.visits import Answer, StoredVisit, Visit
 from contentspider.state.stores.models import ModelStore
 from tests.conftest import run

@@ -94,7 +94,6 @@ def test_item_of_a_site_is_gone_if_a_whole_crawl_does_not_yield_it(
     crawl.see(path, shared)
     crawl.end()
     crawl = seen_but(crawls.begin())
-    crawl.revisits.close()
     crawl.options = replace(crawl.options, **values)
     crawl.resume()
     crawl.end(ending)
@@ -205,7 +204,7 @@ def test_moved_page_is_compared_with_its_earlier_version_whichever_was_read_firs
     crawl.address("/7", "redirected", "HTTP 301", target=address("/new"))
     assert crawl.end()["moved"] == 1
     known = crawls.known()
-    (record,) = known.changes(kinds=("moved",))
+    (record,) = known.changes.records(kinds=("moved",))
     known.close()
     assert record["previous_url"] == address("/7")
     assert record["change_cause"] == ("" if is_same else "page")
@@ -221,7 +220,7 @@ def test_resumed_crawl_compares_moved_page_by_a_model_that_it_loads(crawls: Craw
     crawl.revisits.state_of = {SITE: crawl.state}.__getitem__
     assert crawl.end()["moved"] == 1
     known = crawls.known()
-    (record,) = known.changes(kinds=("moved",))
+    (record,) = known.changes.records(kinds=("moved",))
     known.close()
     assert record["change_cause"] == "page"
     assert 0 < record["change_ratio"] < 1, "the texts of both pages share words"

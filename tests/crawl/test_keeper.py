@@ -169,7 +169,7 @@ def test_scrapyd_jobs_of_same_spider_have_separate_ledgers(
     named.spider._job = "8"
     live(named)
     assert named.keeper.is_broken
-    assert wording("state.book-busy") in named.stat("ledger/failed")
+    assert wording("state.ledger-busy") in named.stat("ledger/failed")
     assert not (tmp_path / "site-8.sqlite").exists()
     other.close()
 
@@ -320,7 +320,7 @@ def test_signal_while_history_is_written_leaves_it_to_next_run(
 
     with caplog.at_level(logging.INFO, "contentspider"):
         live(first, lambda: work(first, is_stopped=True))
-    assert "0 of 3 " + wording("crawl.pages-written") in caplog.text
+    assert wording("crawl.pages-written") in caplog.text
     assert first.stat("history/new") is None
     assert first.crawler.stats.get_value("finish_reason") == "shutdown"
     assert ledger_of(tmp_path).runs.all()[-1].reason == "shutdown"

@@ -90,7 +90,6 @@ def test_requests_for_checks_unknown_or_overridden_pages_are_unconditional(
     monkeypatch.setattr(holder.models, "overrides", lambda _: None)
     monkeypatch.setattr(crawler, "spider", object())
     assert not asked(crawler, "/1").headers, "the spider is not ours"
-    keeper.revisits.close()  # type: ignore[union-attr]
     keeper.revisits = None
     assert not asked(crawler, "/1").headers
 
@@ -242,7 +241,6 @@ def test_error_or_login_page_replacing_known_page_is_detected(
     assert keeper.revisits
     monkeypatch.setattr(keeper.revisits, "is_first", True)
     assert replacement_kind("/1", ERROR) == ""
-    keeper.revisits.close()
     keeper.revisits = None
     assert replacement_kind("/1", ERROR) == ""
     answer = response("/1")

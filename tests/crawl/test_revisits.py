@@ -207,7 +207,7 @@ def test_end_of_a_crawl_that_was_stopped_begins_anew(tmp_path: Path) -> None:
     expected = whole(path)
     pauses = stopped = 0
 
-    async def pause(written: int, pages: int) -> None:
+    async def pause(step: str) -> None:
         nonlocal pauses
         pauses += 1
         if pauses == stop:

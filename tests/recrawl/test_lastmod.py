@@ -6,6 +6,7 @@ from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING
 
 import pytest
+from contentspider.state.history.history import History
 
 from contentspider.recrawl.lastmod import (
     MAX_COUNTED,
@@ -14,7 +15,6 @@ from contentspider.recrawl.lastmod import (
     LastmodCounts,
     has_changed_since,
 )
-from contentspider.state.history.history import History
 from tests.sites import article, prose
 from tests.whole.test_recrawls import Recrawls
 from tests.whole.test_recrawls_due import asked, history, let_pass

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from contentspider.state.history.history import History
 
 from contentspider.ground.times import now
 from contentspider.page.input.page import Page
 from contentspider.recrawl.template import MAX_LINES, TemplateLines, differing_lines
 from contentspider.site.learn.learner import SiteLearner
-from contentspider.state.history.history import History
 from tests.recrawled import SITE, Crawls, address
 from tests.sites import article
 

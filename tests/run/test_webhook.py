@@ -13,12 +13,12 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from contentspider.state.history.history import History
 from filelock import FileLock
 
 from contentspider.cli import main
 from contentspider.run import webhook
 from contentspider.run.webhook import SECRET_VARIABLE, Webhook
-from contentspider.state.history.history import History
 from tests.indexes import Crawls
 from tests.servers import free_port
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import zlib
 
 import pytest
+from contentspider.state.compression import ENOUGH, RecordCompressor
+from contentspider.state.schema import HISTORY
 
 from contentspider.ground.compression import needs_dictionary
 from contentspider.ground.errors import DAMAGE
-from contentspider.state.compression import ENOUGH, RecordCompressor
 from contentspider.state.database import Database
-from contentspider.state.schema import HISTORY
 
 TEMPLATE = " ".join(f"name{number * number}" for number in range(400))
 

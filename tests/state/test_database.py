@@ -9,6 +9,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
+from contentspider.state.schema import HISTORY, LEDGER
 
 from contentspider.ground.errors import StateError
 from contentspider.state.book import database as module
@@ -22,7 +23,6 @@ from contentspider.state.database import (
     lock_of,
     remove,
 )
-from contentspider.state.schema import HISTORY, LEDGER
 from tests.messages import raises, wording
 
 if TYPE_CHECKING:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from contentspider.state.history.history import History
+from contentspider.state.history.page_records import PageRecord
 
 from contentspider.page.input.page import Page
 from contentspider.recrawl.judge import Facts, judge
 from contentspider.recrawl.lastmod import LastmodCounts
-from contentspider.state.crawls.entries import Entries, Entry
-from contentspider.state.history.history import History
-from contentspider.state.history.page_records import PageRecord
 from contentspider.state.book.visits import Answer, StoredVisit, Visit
+from contentspider.state.crawls.entries import Entries, Entry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

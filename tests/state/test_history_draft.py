@@ -8,12 +8,12 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
+from contentspider.state.history.history import History
+from contentspider.state.schema import DRAFT
 
 from contentspider.recrawl.lastmod import LastmodCounts
 from contentspider.state.crawls.entries import Entries
-from contentspider.state.history.history import History
 from contentspider.state.database import Database, LedgerBusyError
-from contentspider.state.schema import DRAFT
 from tests.state.test_history import DAYS, add, seen, take, visit
 
 if TYPE_CHECKING:

@@ -6,17 +6,17 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from contentspider.state.history import writer as module
+from contentspider.state.history.history import History
+from contentspider.state.history.page_records import MIN_CHARS, PageRecord
 
 from contentspider.page.input.page import Page
 from contentspider.recrawl.intervals import ChangeIntervals, kind_of
 from contentspider.recrawl.judge import Facts
+from contentspider.state.book.answers import Answer
 from contentspider.state.crawls.books import open_history
-from contentspider.state.history import writer as module
 from contentspider.state.crawls.entries import Entries, Entry
 from contentspider.state.crawls.feed import json_feed
-from contentspider.state.history.history import History
-from contentspider.state.history.page_records import MIN_CHARS, PageRecord
-from contentspider.state.book.answers import Answer
 from tests.state.test_history import DAYS, HTML, LONG, add, seen, take, visit
 
 if TYPE_CHECKING:

@@ -12,10 +12,10 @@ import pytest
 
 from contentspider.ground.errors import StateError
 from contentspider.page.input.page import Page
+from contentspider.state.book.book import Book, Run
+from contentspider.state.book.items import ItemBinding
 from contentspider.state.crawls.books import open_ledger
 from contentspider.state.database import LedgerFullError
-from contentspider.state.book.items import ItemBinding
-from contentspider.state.book.book import Book, Run
 from tests.books import killed
 from tests.messages import raises
 from tests.state.test_storage import HTML

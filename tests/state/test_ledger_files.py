@@ -8,7 +8,10 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from contentspider.state.history.history import History
+from contentspider.state.schema import LEDGER
 
+from contentspider.state.book.book import Book
 from contentspider.state.crawls import ledgers
 from contentspider.state.crawls.books import (
     archive,
@@ -17,10 +20,7 @@ from contentspider.state.crawls.books import (
     open_ledger,
     open_temporary,
 )
-from contentspider.state.history.history import History
 from contentspider.state.database import SchemaError
-from contentspider.state.book.book import Book
-from contentspider.state.schema import LEDGER
 from tests.messages import wording
 
 

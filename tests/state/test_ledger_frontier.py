@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from contentspider.page.input.page import Page
+from contentspider.state.book.book import Book
 from contentspider.state.book.frontier import Address
 from contentspider.state.book.items import ItemBinding
-from contentspider.state.book.book import Book
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from contentspider.page.input.page import Page
-from contentspider.state.book.items import ItemBinding
 from contentspider.state.book.book import Book
+from contentspider.state.book.items import ItemBinding
 from tests.books import killed
 from tests.messages import wording
 from tests.state.test_storage import HTML, Article

@@ -7,16 +7,16 @@ import random
 from typing import TYPE_CHECKING
 
 import pytest
+from contentspider.state.history.history import History
 
 from contentspider.page.input.page import Page
 from contentspider.site.own.texts import MAX_TEXTS, OwnText
 from contentspider.site.sample import sample_order
-from contentspider.state.history.history import History
 from contentspider.state.book import places
-from contentspider.state.database import Database
 from contentspider.state.book.book import Book
 from contentspider.state.book.own_texts import OwnAnswer
 from contentspider.state.book.sample import PageSample
+from contentspider.state.database import Database
 from tests.books import killed
 from tests.messages import wording
 from tests.state.test_storage import HTML

@@ -33,7 +33,6 @@ from contentspider.ground.addresses import host_of
 from contentspider.ground.json_text import json_text
 from contentspider.recrawl.changes import UNCHANGED
 from contentspider.state.address_state import AddressState
-from contentspider.state.book.items import our_item
 from contentspider.state.outcome import KNOWN_BROKEN
 
 if TYPE_CHECKING:
@@ -415,7 +414,9 @@ class ItemRecorder:
             base = version.page if has_changed else version.item
         is_new, number = book.items.record(hand, line, reason, base)
         if is_new and hand.page_id:
-            item = our_item(line, hand.names) if line is not None and number else None
+            item = None
+            if number is not None:
+                number, item = book.items.by_our_names(number, hand.names)
             is_left_out = reason == UNCHANGED or hand.key is None
             book.visits.take_item(hand.page_id, item, number, hand.text, is_left_out)
         return is_new

@@ -78,12 +78,12 @@ class Pauses:
         if not self._crawler.crawling:
             raise EndInterruptedError("the crawl was stopped")
 
-    async def report(self, written: int, pages: int) -> None:
-        """Report how many pages are settled, if it is time; then pause."""
+    async def report(self, step: str) -> None:
+        """Report the step of the crawl's end, if it is time; then pause."""
         now = time.monotonic()
         if now >= self._next_report:
             self._next_report = now + REPORT_SECS
-            logger.info("%d of %d pages are settled", written, pages)
+            logger.info("the pages are settled: %s", step)
         await self.pause()
 
 

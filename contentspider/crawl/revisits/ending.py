@@ -29,12 +29,13 @@ if TYPE_CHECKING:
     from contentspider.state.book.book import Book
     from contentspider.state.outcome import Ending
 
-    ProgressPause: TypeAlias = Callable[[int, int], Awaitable[None]]
+    # Takes the name of a step.
+    ProgressPause: TypeAlias = Callable[[str], Awaitable[None]]
 
 logger = logging.getLogger(__name__)
 
 
-async def no_pause(written: int, pages: int) -> None:
+async def no_pause(step: str) -> None:
     """Write on without a pause."""
 
 
@@ -82,13 +83,13 @@ class CrawlEnd:
         change.
         """
         book, settlement = self._book, self._settlement
-        pages = book.pages.visits(book.runs.crawl)
-        pause = partial(report, pages, pages)
-        logger.info("writing %d pages to the book %s", pages, book.path)
+        logger.info("settling %d pages in %s", book.pages.visits(book.runs.crawl), book.path)
         book.begin_ending()
         gone = GonePages(book, self._options, ending, exclusion)
-        await gone.find(pause)
+        await gone.find(partial(report, "known pages that were not read"))
+        pause = partial(report, "pages that another model has filtered")
         await settlement.settle(pause, is_visited=True)
+        pause = partial(report, "copies, counters and lines of the template")
         await self._complete_copies(pause)
         counters = await self._knowledge.learn(book, self.distrusted, self._refilter, pause)
         stale = {site for site in self.stale if not self._is_relearned(site)}
@@ -97,8 +98,10 @@ class CrawlEnd:
         for move in gone.moved_to_new():
             settlement.move(move, self.state_of, bool(self._options.fields_file.fields))
             await pause()
-        counts = await self._write_losses(gone, pause)
+        counts = await self._write_losses(gone, partial(report, "pages that are gone"))
+        pause = partial(report, "pages that another model has filtered")
         await settlement.settle(pause, is_visited=False, lost=gone.lost_ids)
+        pause = partial(report, "copies, dead links and texts of links")
         await self._copies.write(gone.is_complete, pause)
         await self._write_dead_links(pause)
         broken = BrokenPages(

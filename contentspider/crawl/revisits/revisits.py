@@ -311,8 +311,8 @@ class Revisits:
         """Publish the visits of a crawl; return how many pages have each change.
 
         Known pages for which *exclusion* returns a reason are gone. *pause* is called after each
-        page with the number of pages that were written, and of all pages. If it raises an error,
-        nothing is published, and the next run begins the end anew.
+        page with the name of the step. If it raises an error, nothing is published, and the next
+        run begins the end anew.
         """
         end = CrawlEnd(
             self._book,

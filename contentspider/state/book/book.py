@@ -112,8 +112,8 @@ class Runs:
 class Book:
     """The book in the file *path*, or in memory (None). See `Database` for its modes and errors.
 
-    `contentspider.state.crawls.books` opens books, and imports the files of earlier versions. A book
-    that is larger than *max_bytes* keeps the items of further pages, but not their blocks.
+    `contentspider.state.crawls.books` opens books, and imports the files of earlier versions. If a
+    book is larger than *max_bytes*, it keeps the items of further pages, but not their blocks.
     """
 
     def __init__(

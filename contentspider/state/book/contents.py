@@ -101,6 +101,12 @@ class Contents:
         self._keep(number, data)
         return data
 
+    def base(self, number: int) -> int | None:
+        """Return the number of a content's base, None for none."""
+        query = "SELECT base FROM contents WHERE number = ?"
+        base: int | None = self._database.value(query, (number,))
+        return base
+
     def kind(self, number: int) -> str:
         """Return the kind of a content, "" if it is missing."""
         query = "SELECT kind FROM contents WHERE number = ?"

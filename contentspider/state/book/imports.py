@@ -18,7 +18,6 @@ from contentspider.ground.errors import DAMAGE
 from contentspider.recrawl.changes import LIVE, UNCHANGED
 from contentspider.recrawl.judge import Facts, judge
 from contentspider.state.book.contents import ITEM, LINKS, PAGE
-from contentspider.state.book.items import our_item
 from contentspider.state.book.pages import BY_VISIT, RELEASED, PageVersion
 from contentspider.state.book.visits import Visit
 
@@ -265,7 +264,7 @@ def _facts(record: dict[str, Any]) -> Facts:
 def _import_items(old: OldFile, history: OldHistory | None, book: Book) -> None:
     """Write the items of a ledger, whose lines may be stored as differences to the history's."""
     for row in old.rows("SELECT * FROM items ORDER BY number"):
-        number = item = None
+        number = ours = item = None
         with suppress(*DAMAGE):
             if (packed := row["line"]) is not None:
                 is_difference = needs_dictionary(packed) and history is not None
@@ -273,12 +272,13 @@ def _import_items(old: OldFile, history: OldHistory | None, book: Book) -> None:
                 line = unpack(packed, words)
                 version = book.pages.newest(row["page"] or "")
                 number = book.contents.put(ITEM, line, version.page if version else None)
-                item = our_item(line, json.loads(row["names"]) if row["names"] else None)
+                names = json.loads(row["names"]) if row["names"] else None
+                ours, item = book.items.by_our_names(number, names)
         values = (row["number"], row["key"], row["address"], number, row["reason"], row["page"])
         book.database.do("INSERT INTO items VALUES (?, ?, ?, ?, ?, ?, ?)", (*values, row["names"]))
         if row["page"]:
             is_left_out = row["reason"] == UNCHANGED
-            book.visits.take_item(row["page"], item, number, None, is_left_out)
+            book.visits.take_item(row["page"], item, ours, None, is_left_out)
 
 
 def open_old(path: Path, versions: tuple[int, ...], table: str) -> OldFile | None:

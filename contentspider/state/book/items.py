@@ -192,7 +192,7 @@ class Items:
             return None
         number, content, names = row
         try:
-            return content, our_item(self._contents.get(content), _names(names))
+            return self.by_our_names(content, _names(names))
         except DAMAGE as error:
             self._log_lost(number, page_id, error)
             return None
@@ -217,10 +217,20 @@ class Items:
             for name, value in refilled(item, fields).items():
                 record[ours.get(name, name)] = value
             line = json_text(record).encode("utf-8", "replace")
-            content = self._contents.put(ITEM, line, content)
+            content = self._contents.put(ITEM, line, self._contents.base(content))
             self._do("UPDATE items SET line = ? WHERE number = ?", (content, number))
-            first = first or (content, _by_our_names(record, ours))
+            first = first or self.by_our_names(content, ours)
         return first
+
+    def by_our_names(self, number: int, names: Mapping[str, str] | None) -> Released:
+        """Return the item in a line with our field names, and the number of its content. *names*
+        are the names that the item has for them. Raises one of `DAMAGE`.
+        """
+        item = _by_our_names(json.loads(self._contents.get(number)), names or {})
+        if names:
+            line = json_text(item).encode("utf-8", "replace")
+            number = self._contents.put(ITEM, line, number)
+        return number, item
 
     def _index_pages(self) -> None:
         # Used only at the end of a crawl.
@@ -269,11 +279,6 @@ class Items:
 def _names(names: str | None) -> dict[str, str]:
     """Return the names that an item has for our fields, if they differ from our names."""
     return json.loads(names) if names else {}
-
-
-def our_item(line: bytes, names: Mapping[str, str] | None) -> dict[str, Any]:
-    """Return the item in a line with our field names; *names* are the item's names for them."""
-    return _by_our_names(json.loads(line), names or {})
 
 
 def _by_our_names(record: Mapping[str, Any], ours: Mapping[str, str]) -> dict[str, Any]:
