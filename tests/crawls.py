@@ -102,7 +102,8 @@ class Crawl:
     def state(self, row: int) -> tuple[Any, ...]:
         """Return an address' state, reason, target and whether it may be asked again."""
         found = self.keeper.book.database.do(
-            "SELECT state, reason, target, request IS NOT NULL FROM addresses WHERE number = ?",
+            "SELECT state, reason, target, number IN (SELECT address FROM requests)"
+            " FROM addresses WHERE number = ?",
             (row,),
         )
         return tuple(found.fetchone())

@@ -170,7 +170,9 @@ def test_password_in_url_becomes_header_and_is_not_stored(
     assert request is not None
     assert request.url == "http://x/page"
     assert request.headers[b"Authorization"] == b"Basic bWU6cEBzcw=="
-    rows = keeper.book.database.do("SELECT url, request FROM addresses").fetchall()
+    rows = keeper.book.database.do(
+        "SELECT url, request FROM addresses LEFT JOIN requests ON address = number"
+    ).fetchall()
     assert rows == [("http://x/page", None)]
 
 

@@ -42,6 +42,8 @@ CONTENT_COLUMNS = {
     "items": "line",
     "sample": "page",
 }
+# The indexes that only the end of a crawl needs, which creates them.
+INDEXES_AT_THE_END = ("by_url", "by_host", "duplicates", "items_by_page")
 ENDING_FACT = "ending"  # a run has begun to write the end of the crawl
 
 
@@ -242,6 +244,8 @@ class Book:
         if is_over:
             for table in ("claims", "answers", "sitemap_dates"):
                 self.database.do(f"DELETE FROM {table}")  # noqa: S608 - our own names
+            for index in INDEXES_AT_THE_END:
+                self.database.do(f"DROP INDEX IF EXISTS {index}")
         self.copies.clean()
         yield from self._delete(
             "pages",

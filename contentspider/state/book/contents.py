@@ -144,7 +144,8 @@ class Contents:
         recent.append(data[:WORDS_BYTES])
         self._recent[kind] = recent, total + size
         if len(recent) == ENOUGH:
-            if total + size > WORTH * sum(len(_pack(each, None)) for each in recent):
+            is_first = self._present[kind][0] is None
+            if is_first or total + size > WORTH * sum(len(_pack(each, None)) for each in recent):
                 words = b"".join(recent)[-WORDS_BYTES:]
                 statement = "INSERT INTO dictionaries (kind, words) VALUES (?, ?)"
                 self._present[kind] = self._database.do(statement, (kind, words)).lastrowid, words

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 # What a crawl that is over needs no more.
-FRONTIER_TABLES = ("addresses", "claims", "answers", "sitemap_dates")
+FRONTIER_TABLES = ("addresses", "requests", "claims", "answers", "sitemap_dates")
 
 
 def copy_book(source: Path, target: Path) -> Path:

@@ -113,12 +113,18 @@ class Frontier:
             killers = [url for (url,) in self._database.rows(query, (TAKEN, MAX_DEATHS))]
             reason = f"{MAX_DEATHS} runs died with it in flight: it is set aside"
             self._do(
-                "UPDATE addresses SET state = ?, request = NULL, reason = ?"
-                " WHERE state = ? AND deaths >= ?",
+                "DELETE FROM requests WHERE address IN"
+                " (SELECT number FROM addresses WHERE state = ? AND deaths >= ?)",
+                (TAKEN, MAX_DEATHS),
+            )
+            self._do(
+                "UPDATE addresses SET state = ?, reason = ? WHERE state = ? AND deaths >= ?",
                 (FAILED, reason, TAKEN, MAX_DEATHS),
             )
         self._requeue("state = ?", TAKEN)
-        statement = "DELETE FROM addresses WHERE state = ? AND request IS NULL"
+        statement = (
+            "DELETE FROM addresses WHERE state = ? AND number NOT IN (SELECT address FROM requests)"
+        )
         self.queue.refill(-self._do(statement, (QUEUED,)).rowcount)
         return killers
 
@@ -155,21 +161,30 @@ class Frontier:
             # Two requests for one address with other cookies or headers: both are sent.
             return self._insert(fingerprint + os.urandom(8), url, priority, request)
         self._do(
-            "UPDATE addresses SET state = ?, priority = ?, request = ? WHERE number = ?",
-            (QUEUED, priority, request, row),
+            "UPDATE addresses SET state = ?, priority = ? WHERE number = ?",
+            (QUEUED, priority, row),
         )
+        self._keep_request(int(row), request)
         self.queue.note(priority, row)
         return int(row)
 
+    def _keep_request(self, row: int, request: str | None) -> None:
+        """Store the request of an address; None: it has none, or it is in memory."""
+        self._do("DELETE FROM requests WHERE address = ?", (row,))
+        if request is not None:
+            self._do("INSERT INTO requests VALUES (?, ?)", (row, request))
+
     def _insert(self, fingerprint: bytes, url: str, priority: int, request: str | None) -> int:
         added = self._do(
-            "INSERT OR IGNORE INTO addresses (fingerprint, url, priority, state, request, host)"
-            " VALUES (?, ?, ?, ?, ?, ?)",
-            (fingerprint, url, priority, QUEUED, request, host_of(url)),
+            "INSERT OR IGNORE INTO addresses (fingerprint, url, priority, state, host)"
+            " VALUES (?, ?, ?, ?, ?)",
+            (fingerprint, url, priority, QUEUED, host_of(url)),
         )
         if not added.rowcount:
             return 0
         row = added.lastrowid or 0
+        if request is not None:
+            self._do("INSERT INTO requests VALUES (?, ?)", (row, request))
         self.queue.note(priority, row)
         return row
 
@@ -204,7 +219,9 @@ class Frontier:
 
     def requeue(self, row: int) -> None:
         """Requeue an address that was taken and not requested."""
-        self._requeue("number = ? AND state = ? AND request IS NOT NULL", row, TAKEN)
+        self._requeue(
+            "number = ? AND state = ? AND number IN (SELECT address FROM requests)", row, TAKEN
+        )
 
     def finish(
         self,
@@ -224,24 +241,26 @@ class Frontier:
             return
         if state is RETRY and self._is_in_memory(row):
             state = FAILED
-        self._do(
-            "UPDATE addresses SET state = ?, reason = ?, target = coalesce(?, target),"
-            " request = iif(?, request, NULL)"
+        done = self._do(
+            "UPDATE addresses SET state = ?, reason = ?, target = coalesce(?, target)"
             " WHERE number = ? AND state = ?",
-            (state, reason, target, state is RETRY, row, TAKEN),
+            (state, reason, target, row, TAKEN),
         )
+        if done.rowcount and state is not RETRY:
+            self._do("DELETE FROM requests WHERE address = ?", (row,))
 
     def _is_in_memory(self, row: int) -> bool:
-        query = "SELECT request IS NULL FROM addresses WHERE number = ?"
-        return bool(self._database.value(query, (row,)))
+        query = "SELECT 1 FROM requests WHERE address = ?"
+        return self._database.row(query, (row,)) is None
 
     def skip_copy(self, row: int, reason: str, original: int) -> None:
         """Skip an address to retry: it duplicates the address in the row *original*."""
         self._do(
-            "UPDATE addresses SET state = ?, reason = ?, request = NULL,"
+            "UPDATE addresses SET state = ?, reason = ?,"
             " target = (SELECT url FROM addresses WHERE number = ?) WHERE number = ?",
             (AddressState.SKIPPED, reason, original, row),
         )
+        self._keep_request(row, None)
 
     def keep_open(self, row: int) -> None:
         """Delay the end of an address until `allow_end` was called as often as this method."""

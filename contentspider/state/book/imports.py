@@ -178,10 +178,17 @@ def import_ledger(old: OldFile, history: OldHistory | None, book: Book) -> None:
         do("INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?)", (*values, row["reason"]))
     book.runs.crawl = book.visits.crawl = crawl
     book.visits.run = first + (runs[-1]["number"] if runs else 0)
-    tables = {name: name for name in ("facts", "addresses", "claims", "own_texts")}
+    tables = {name: name for name in ("facts", "claims", "own_texts")}
     for table, new_table in (tables | {"own_answers": "own_sources"}).items():
         _copy(old, table, book, new_table)
     _copy(old, "lastmods", book, "sitemap_dates")
+    for row in old.rows("SELECT * FROM addresses"):
+        names = [name for name in row.keys() if name != "request"]  # noqa: SIM118 - of a row
+        columns, marks = ", ".join(names), ", ".join("?" * len(names))
+        statement = f"INSERT INTO addresses ({columns}) VALUES ({marks})"  # noqa: S608 - as above
+        do(statement, tuple(row[name] for name in names))
+        if row["request"] is not None:
+            do("INSERT INTO requests VALUES (?, ?)", (row["number"], row["request"]))
     for row in old.rows("SELECT * FROM answers"):
         links = _put(book, LINKS, row["links"])
         flags = (row[name] for name in ("is_orphan", "is_check", "is_unsent"))

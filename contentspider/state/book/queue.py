@@ -92,7 +92,8 @@ class Queue:
 
     def _first(self, condition: str, *values: int) -> Taken | None:
         address: Taken | None = self._database.row(
-            "SELECT number, url, request, priority, deaths FROM addresses"  # noqa: S608 - one of four conditions, all of them written here
+            "SELECT number, url, (SELECT request FROM requests WHERE address = number), priority,"  # noqa: S608 - one of four conditions, all of them written here
+            " deaths FROM addresses"
             f" WHERE {WAITS} AND {condition} ORDER BY priority DESC, number LIMIT 1",
             values,
         )

@@ -31,9 +31,10 @@ CRAWL = """
 CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE addresses (number INTEGER PRIMARY KEY AUTOINCREMENT,
     fingerprint BLOB NOT NULL UNIQUE, url TEXT NOT NULL, priority INTEGER NOT NULL,
-    state TEXT NOT NULL, reason TEXT, request TEXT, target TEXT, canonical TEXT,
+    state TEXT NOT NULL, reason TEXT, target TEXT, canonical TEXT,
     deaths INTEGER NOT NULL DEFAULT 0, host TEXT NOT NULL DEFAULT '');
 CREATE INDEX queue ON addresses (priority DESC, number, host) WHERE state = 'queued';
+CREATE TABLE requests (address INTEGER PRIMARY KEY, request TEXT NOT NULL);
 CREATE TABLE claims (claim BLOB PRIMARY KEY, address INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE answers (address INTEGER PRIMARY KEY, etag TEXT, last_modified TEXT, links INTEGER,
     moved_from TEXT, is_orphan INTEGER NOT NULL, is_check INTEGER NOT NULL,
@@ -56,7 +57,8 @@ CREATE TABLE own_sources (address TEXT PRIMARY KEY, site TEXT NOT NULL, etag TEX
     last_modified TEXT NOT NULL) WITHOUT ROWID;
 """
 CRAWL_TABLES = (
-    "facts addresses claims answers held_items items sample sitemap_dates own_texts own_sources"
+    "facts addresses requests claims answers held_items items sample sitemap_dates own_texts"
+    " own_sources"
 ).split()
 
 # What the next crawl needs.
@@ -98,7 +100,6 @@ CREATE INDEX unchanged ON changes (seq) WHERE change = 'unchanged';
 CREATE TABLE anchors (target TEXT NOT NULL, text TEXT NOT NULL, run INTEGER NOT NULL,
     pages INTEGER NOT NULL, PRIMARY KEY (target, text, run)) WITHOUT ROWID;
 CREATE INDEX anchors_by_text ON anchors (text);
-CREATE INDEX anchors_by_run ON anchors (run);
 CREATE TABLE copies (id TEXT NOT NULL, run INTEGER NOT NULL, original TEXT NOT NULL,
     crawl INTEGER NOT NULL, url TEXT NOT NULL, PRIMARY KEY (id, run)) WITHOUT ROWID;
 CREATE INDEX copies_by_original ON copies (original);
