@@ -106,7 +106,7 @@ def test_visits_and_changes_are_stored_with_elapsed_time(dues: Recrawls) -> None
     dues.articles["/1"] = dues.articles["/1"].replace(prose(1, 1), prose("edited"))
     dues.crawl()
     known = Book(history(dues), read_only=True)
-    spells = {url.removeprefix(dues.site.url): spell for url, _, spell in known.visits()}
+    spells = {url.removeprefix(dues.site.url): spell for url, _, spell in known.known.visits()}
     known.close()
     assert spells["/1"].changes == 1
     assert spells["/1"].changed_days == pytest.approx(8, abs=0.01)

@@ -116,7 +116,7 @@ def test_second_writer_keeps_its_history_and_reports_conflict(machines: Machines
     said = machines.crawl("first").stderr
     assert "are moved to" in said
     assert machines.changes("first")["/3"] == "changed"
-    state = machines.folder / "first/.scrapy/contentspider/history"
+    state = machines.folder / "first/.scrapy/contentspider"
     assert len(list(state.glob("unsent-*/*.sqlite"))) == 1
 
 

@@ -13,10 +13,11 @@ from typing import Any
 
 from contentspider.ground.errors import DAMAGE, StateError
 from contentspider.ground.times import now
+from contentspider.recrawl.changes import UNCHANGED
 from contentspider.state.book.anchors import Anchors
 from contentspider.state.book.answers import Answers, SitemapDates
 from contentspider.state.book.broken import BrokenAddresses
-from contentspider.state.book.changes import Changes
+from contentspider.state.book.changes import LAST_CRAWL, Changes
 from contentspider.state.book.contents import Contents
 from contentspider.state.book.copies import Copies
 from contentspider.state.book.dead_links import DeadLinks
@@ -253,18 +254,25 @@ class Book:
             " WHERE newer.id = pages.id AND newer.run > pages.run"
             " AND newer.run <= (SELECT run FROM published))",
         )
+        yield from self._delete(
+            "changes",
+            f"change = '{UNCHANGED}' AND crawl < {LAST_CRAWL}",
+            column="seq",
+        )
         yield from self._delete_contents()
         while self.database.give_back(PORTION):
             self.commit()
             yield
         self.commit()
 
-    def _delete(self, table: str, which: str) -> Iterator[None]:
+    def _delete(self, table: str, which: str, column: str = "number") -> Iterator[None]:
         """Delete the rows of a table that fulfil a condition, in portions by their numbers."""
-        last = self.database.count(f"SELECT max(number) FROM {table}")  # noqa: S608 - our own names
-        for first in range(0, last + 1, PORTION):
+        count = self.database.count
+        lowest = count(f"SELECT min({column}) FROM {table}")  # noqa: S608 - our own names
+        last = count(f"SELECT max({column}) FROM {table}")  # noqa: S608 - our own names
+        for first in range(lowest, last + 1, PORTION):
             self.database.do(
-                f"DELETE FROM {table} WHERE number >= ? AND number < ? AND {which}",  # noqa: S608
+                f"DELETE FROM {table} WHERE {column} >= ? AND {column} < ? AND {which}",  # noqa: S608
                 (first, first + PORTION),
             )
             self.commit()

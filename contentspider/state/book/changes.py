@@ -25,6 +25,7 @@ RECORD = (
 # What wrote a record that a visit had written before: the end of the crawl, which has found that a
 # known page moved to the page.
 BY_MOVE = "move"
+LAST_CRAWL = "(SELECT max(number) FROM crawls WHERE ended != '')"
 IS_PUBLISHED = "run <= (SELECT run FROM published)"
 
 
@@ -110,20 +111,17 @@ class Changes:
         """Return the number of the last published record."""
         return self._database.count(f"SELECT max(seq) FROM changes WHERE {IS_PUBLISHED}")  # noqa: S608
 
-    def forget_unchanged(self) -> None:
-        """Delete the records of unchanged pages of earlier crawls."""
-        self._database.do("DELETE FROM changes WHERE change = ?", (UNCHANGED,))
-
     def records(
         self, since: int = 0, after: str = "", kinds: Sequence[str] = CHANGES
     ) -> Generator[dict[str, Any], None, None]:
         """Yield the change records of some *kinds* after number *since* that were made at time
-        *after* or later.
+        *after* or later. Unchanged pages have a record of the last crawl only.
         """
         query = (
             f"SELECT {', '.join(RECORD)}, coalesce((SELECT url FROM pages"  # noqa: S608 - our own names
             " WHERE pages.id = previous_id ORDER BY pages.run DESC LIMIT 1), '')"
-            f" FROM changes WHERE seq > ? AND at >= ? AND {IS_PUBLISHED} ORDER BY seq"
+            f" FROM changes WHERE seq > ? AND at >= ? AND {IS_PUBLISHED}"
+            f" AND (change != '{UNCHANGED}' OR crawl = {LAST_CRAWL}) ORDER BY seq"
         )
         for row in self._database.rows(query, (since, after)):
             record = dict(zip((*RECORD, "previous_url"), row, strict=True))
@@ -146,8 +144,7 @@ class Changes:
     def last_crawl_start(self) -> int:
         """Return the number of the last change record that is older than the last crawl."""
         return self._database.count(
-            "SELECT max(seq) FROM changes"
-            " WHERE crawl < (SELECT max(number) FROM crawls WHERE ended != '')"
+            f"SELECT max(seq) FROM changes WHERE crawl < {LAST_CRAWL}"  # noqa: S608
         )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import zlib
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -294,12 +294,10 @@ def open_old(path: Path, versions: tuple[int, ...], table: str) -> OldFile | Non
     """
     if not path.is_file():
         return None
-    old = OldHistory(path) if table == "changes" else OldFile(path)
-    if not old.has(table):
-        old.close()
+    with closing(OldFile(path)) as file:
+        version, is_it = file.version, file.has(table) and not file.has("published")
+    if not is_it:
         return None
-    if old.version not in versions:
-        version = old.version
-        old.close()
+    if version not in versions:
         raise ValueError(f"schema {version}")
-    return old
+    return OldHistory(path) if table == "changes" else OldFile(path)

@@ -128,12 +128,23 @@ def import_old(path: Path) -> None:
     them, and `SchemaError` for versions that are too old.
     """
     history = path.parent / HISTORIES / path.name
-    try:
-        is_old = history.is_file() or _is_old(path)
-    except sqlite3.DatabaseError:
-        return  # who opens the book says what is wrong with it
-    if not is_old:
+    if not _may_be_old(history):
+        with suppress(sqlite3.DatabaseError):  # who opens the book says what is wrong with it
+            if is_old(path):
+                _import_locked(path, history)
         return
+    _import_locked(path, history)
+
+
+def _may_be_old(history: Path) -> bool:
+    """Tell whether there is a history, which may be damaged."""
+    try:
+        return is_old(history)
+    except sqlite3.DatabaseError:
+        return True
+
+
+def _import_locked(path: Path, history: Path) -> None:
     try:
         with lock_of(path):
             _import(path, history)
@@ -145,7 +156,7 @@ def import_old(path: Path) -> None:
         ) from error
 
 
-def _is_old(path: Path) -> bool:
+def is_old(path: Path) -> bool:
     """Tell whether the file at *path* is a ledger or a history."""
     if not path.is_file():
         return False

@@ -12,7 +12,7 @@ from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.scope import crawl_name
 from contentspider.ground.terminal import printable
 from contentspider.recrawl.changes import UNCHANGED
-from contentspider.state.crawls.books import HISTORIES, crawl_book, read_book
+from contentspider.state.crawls.books import HISTORIES, crawl_book, is_old, read_book
 from contentspider.state.crawls.folder import state_folder
 
 if TYPE_CHECKING:
@@ -34,7 +34,8 @@ def find_crawl(name: str, state_dir: str = "") -> Path:
     """
     folder = state_folder(state_dir)
     path = Path(name)
-    if path.parent.name == HISTORIES:  # where earlier versions had a file
+    if path.parent.name == HISTORIES and (not path.is_file() or is_old(path)):
+        # Earlier versions had a file there.
         path = path.parent.parent / path.name
     return _find(name, folder, (path, crawl_book(name, state_dir), folder / name))
 
