@@ -36,7 +36,7 @@ QUERIES = (
 @pytest.fixture
 def crawls(tmp_path: Path) -> Iterator[Crawls]:
     """Give a history of pages with some text and own fields."""
-    found = Crawls(tmp_path / "history")
+    found = Crawls(tmp_path / "state")
     found.path.parent.mkdir()
     titles = {
         number: f"title {number} " + " ".join(f"walnut{number} cherry plum{n}" for n in range(9))
@@ -82,7 +82,7 @@ def run_verify(
 ) -> list[dict[str, str]]:
     """Run `index verify`, and return the differences that it prints."""
     capsys.readouterr()
-    folder = crawls.path.parent.parent
+    folder = crawls.path.parent
     command = ["index", "verify", "e.org", f"sqlite:{path}", "--state-dir", str(folder), *options]
     assert main(command) == code
     return [json.loads(line) for line in capsys.readouterr().out.splitlines()]

@@ -90,7 +90,7 @@ def run_with_kills(crawls: Crawls, url: str, server: Server | None) -> int:
 def test_index_is_consistent_after_killed_sync_processes_and_engines(
     scheme: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    crawls = Crawls(tmp_path / "history")
+    crawls = Crawls(tmp_path / "state")
     crawls.path.parent.mkdir()
     if scheme == WITH_VECTORS:
         scheme = "sqlite"

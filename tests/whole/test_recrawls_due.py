@@ -83,7 +83,7 @@ def test_pages_not_due_are_neither_missing_nor_gone(dues: Recrawls) -> None:
         dues.crawl("--due")
     assert "gone" not in dues.changes().values()
     known = Book(history(dues), read_only=True)
-    assert {page.missing for page in known.live()} == {0}
+    assert {page.missing for page in known.known.live()} == {0}
     known.close()
 
 
