@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from contentspider.ground.errors import DAMAGE
 from contentspider.ground.times import now
-from contentspider.recrawl.changes import LIVE
 from contentspider.site.models.record import page_id
 from contentspider.state.book.answers import read_links
 
@@ -99,7 +98,17 @@ class Anchors:
                     yield address, text
 
     def _add(self, target: str, text: str, pages: int, run: int) -> None:
-        """Add a difference. The rows of earlier runs become one row, so that they stay few."""
+        """Add a difference."""
+        if self._pages.published:
+            self._join(target, text)
+        self._database.do(
+            "INSERT INTO anchors VALUES (?, ?, ?, ?)"
+            " ON CONFLICT (target, text, run) DO UPDATE SET pages = pages + excluded.pages",
+            (target, text, run, pages),
+        )
+
+    def _join(self, target: str, text: str) -> None:
+        """Make one row of the rows of earlier runs, so that they stay few."""
         query = "SELECT run, pages FROM anchors WHERE target = ? AND text = ? AND run <= ?"
         rows = list(self._database.rows(query, (target, text, self._pages.published)))
         if len(rows) > 1:
@@ -112,11 +121,6 @@ class Anchors:
                 "UPDATE anchors SET pages = ? WHERE target = ? AND text = ? AND run = ?",
                 (total, target, text, first),
             )
-        self._database.do(
-            "INSERT INTO anchors VALUES (?, ?, ?, ?)"
-            " ON CONFLICT (target, text, run) DO UPDATE SET pages = pages + excluded.pages",
-            (target, text, run, pages),
-        )
 
     def update(self, run: int, crawl: int) -> Iterator[None]:
         """Write the texts of each page that the counts of a run concern. Yields often, so that the
@@ -165,32 +169,39 @@ class _Update:
         # The pages that links to copies led to. A page may have very many copies, but its texts are
         # written once.
         self._originals: set[str] = set()
+        self._has_copies = bool(database.count("SELECT EXISTS (SELECT 1 FROM copies)"))
+
+    def _page_of(self, target: str) -> str:
+        """Return the id of the page that links to the id *target* lead to."""
+        if not self._has_copies:
+            return target
+        query = f"SELECT {LINKED_PAGE} FROM (SELECT ? AS target)"  # noqa: S608 - our own names
+        return str(self._database.value(query, (target,)))
 
     def write(self, target: str) -> None:
         """Write the texts of the page that links to the id *target* lead to, if it is live."""
-        page = self._database.value(
-            f"SELECT {LINKED_PAGE} FROM (SELECT ? AS target)",  # noqa: S608 - our own names
-            (target,),
-        )
-        version = self._pages.newest(page)
-        if version is None or version.state != LIVE or page in self._originals:
+        page = self._page_of(target)
+        version = self._pages.anchors_of(page)
+        if version is None or page in self._originals:
             return
         if page != target:
             self._originals.add(page)
         new = "\n".join(self._texts(page))
         if new == version.anchors:
             return
-        seq = version.seq
-        if version.run <= self._pages.published or seq != version.record:
-            seq = self._number = self._number or self._record()
-        self._pages.renew(page, self._run, anchors=new, seq=seq)
+        if version.is_changed:
+            self._pages.set_anchors(version, new)
+        else:
+            self._number = self._number or self._record()
+            self._pages.renew(page, self._run, anchors=new, seq=self._number)
 
     def _texts(self, page: str) -> list[str]:
         """Return the texts that describe a page, ordered by the number of pages that use them."""
+        copies = f" OR target IN ({COPIES_OF})" if self._has_copies else ""
         rows = self._database.rows(
-            f"SELECT text FROM anchors WHERE target = ? OR target IN ({COPIES_OF})"  # noqa: S608
+            f"SELECT text FROM anchors WHERE target = ?{copies}"  # noqa: S608 - our own names
             " GROUP BY text HAVING sum(pages) > 0 ORDER BY sum(pages) DESC, text",
-            (page, page),
+            (page, page) if copies else (page,),
         )
         texts: list[str] = []
         for (text,) in rows:
@@ -201,6 +212,9 @@ class _Update:
         return texts
 
     def _is_telling(self, text: str) -> bool:
+        few = "SELECT count(*) FROM (SELECT 1 FROM anchors WHERE text = ? LIMIT ?)"
+        if self._database.count(few, (text, MAX_TARGETS + 1)) <= MAX_TARGETS:
+            return True
         targets = "SELECT target FROM anchors WHERE text = ? GROUP BY target HAVING sum(pages) > 0"
         pages = f"SELECT DISTINCT {LINKED_PAGE} FROM ({targets}) LIMIT ?"  # noqa: S608
         query = f"SELECT count(*) FROM ({pages})"  # noqa: S608 - our own names

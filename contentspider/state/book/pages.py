@@ -97,6 +97,17 @@ PUBLISHED = (
 IS_LIVE = f"{PUBLISHED} AND state = 'live'"
 
 
+@dataclass(frozen=True, slots=True)
+class PageAnchors:
+    """The texts of the links to a live page, in the newest version of it, the row *number*. The
+    version *is_changed* if it is not published, and indexes will read it anyway.
+    """
+
+    number: int
+    anchors: str
+    is_changed: bool
+
+
 class Pages:
     """The versions of a book's pages.
 
@@ -210,6 +221,20 @@ class Pages:
         if version.run <= self.published:
             values = {"number": 0, "run": run, "origin": BY_END, "record": 0, **values}
         return self.put(replace(version, **values))
+
+    def anchors_of(self, page_id: str) -> PageAnchors | None:
+        """Return the texts of the links to a page; None if it is not live."""
+        row = self._database.row(
+            "SELECT number, anchors, run > ? AND seq = record, state FROM pages WHERE id = ?"
+            " ORDER BY run DESC LIMIT 1",
+            (self.published, page_id),
+        )
+        return PageAnchors(row[0], row[1], bool(row[2])) if row and row[3] == LIVE else None
+
+    def set_anchors(self, version: PageAnchors, anchors: str) -> None:
+        """Write the texts of the links to a page into a version that is not published."""
+        statement = "UPDATE pages SET anchors = ? WHERE number = ?"
+        self._database.do(statement, (anchors, version.number))
 
     def remove(self, version: PageVersion) -> None:
         """Delete a version."""
