@@ -37,15 +37,15 @@ from tests.messages import raises, wording
 def crawled(path: Path, *reasons: str | None, unread: bool = True) -> None:
     """Make the ledger of a crawl whose runs ended so (None: it was killed)."""
     for reason in reasons:
-        ledger = Book(path)
-        ledger.begin_run()
-        ledger.frontier.enqueue(b"a", "http://e.org/a", 0, "{}")
-        if unread and ledger.frontier.queue.take():
-            ledger.frontier.finish(1, "retry", "HTTP 503")
-        ledger.commit()
+        book = Book(path)
+        book.begin_run()
+        book.frontier.enqueue(b"a", "http://e.org/a", 0, "{}")
+        if unread and book.frontier.queue.take():
+            book.frontier.finish(1, "retry", "HTTP 503")
+        book.commit()
         if reason:
-            ledger.end_run(reason)
-        ledger.close()
+            book.end_run(reason)
+        book.close()
 
 
 @pytest.mark.parametrize(
@@ -83,27 +83,27 @@ def test_unfinished_crawl_resumes_only_on_request(
     text: str,
 ) -> None:
     crawled(path, *reasons)
-    ledger, is_resumed = open_crawl(path, resume)
+    book, is_resumed = open_crawl(path, resume)
     assert is_resumed == goes_on
-    assert len(ledger.runs.all()) == (len(reasons) if goes_on else 0)
+    assert len(book.runs.all()) == (len(reasons) if goes_on else 0)
     assert text in caplog.text
     assert bool(caplog.messages) == bool(text)
     assert len(list(path.parent.glob("*.sqlite"))) == 2 - goes_on
-    ledger.close()
+    book.close()
 
 
 def test_resumed_crawl_logs_its_remaining_work(
     path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     crawled(path, "shutdown", unread=False)
-    ledger = Book(path)
+    book = Book(path)
     for name in "bc":
-        ledger.frontier.enqueue(name.encode(), f"http://e.org/{name}", 0, "{}")
-    ledger.frontier.queue.take()
-    ledger.items.hold("e.org", {}, ItemBinding(Page.from_html("<p>Tea</p>")))
-    (run,) = ledger.runs.all()
-    ledger.commit()
-    ledger.close()
+        book.frontier.enqueue(name.encode(), f"http://e.org/{name}", 0, "{}")
+    book.frontier.queue.take()
+    book.items.hold("e.org", {}, ItemBinding(Page.from_html("<p>Tea</p>")))
+    (run,) = book.runs.all()
+    book.commit()
+    book.close()
     again, _ = open_crawl(path, resume=True)
     (said,) = caplog.messages
     assert f"{path}: the run of {run.started} was stopped (shutdown)" in said
@@ -123,23 +123,23 @@ def test_finished_crawl_leaves_its_pages_to_history(path: Path, reason: str) -> 
     crawled(path, reason)
     history_of(path).parent.mkdir()
     history_of(path).touch()
-    ledger, _ = open_crawl(path, resume=False)
+    book, _ = open_crawl(path, resume=False)
     assert len(list(path.parent.glob("*.sqlite"))) == (1 if reason == "finished" else 2)
-    ledger.close()
+    book.close()
 
 
 def test_ledger_without_runs_is_not_archived(path: Path) -> None:
     Book(path).close()
-    ledger, is_resumed = open_crawl(path, resume=True)
+    book, is_resumed = open_crawl(path, resume=True)
     assert not is_resumed
     assert list(path.parent.glob("*.sqlite")) == [path]
-    ledger.close()
+    book.close()
 
 
 def test_ledger_open_in_other_process_is_not_moved(path: Path) -> None:
     crawled(path, "finished")
     writer, reader = Book(path), Book(path, read_only=True)
-    reader._database.do("BEGIN")
+    reader.database.do("BEGIN")
     assert reader.runs.all()
     writer.runs.set_fact("name", "value")
     writer.commit()
@@ -151,28 +151,28 @@ def test_ledger_open_in_other_process_is_not_moved(path: Path) -> None:
 
 def test_crawl_with_queued_urls_or_held_items_can_be_resumed(path: Path) -> None:
     crawled(path, "incomplete", "incomplete")
-    ledger = Book(path)
-    assert is_hopeless(ledger)
-    ledger.items.hold("e.org", {}, ItemBinding(Page.from_html("<p>Tea</p>")))
-    assert not is_hopeless(ledger)
-    ledger.rollback()
-    ledger.frontier.enqueue(b"b", "http://e.org/b", 0, "{}")
-    assert not is_hopeless(ledger)
-    ledger.close()
+    book = Book(path)
+    assert is_hopeless(book)
+    book.items.hold("e.org", {}, ItemBinding(Page.from_html("<p>Tea</p>")))
+    assert not is_hopeless(book)
+    book.rollback()
+    book.frontier.enqueue(b"b", "http://e.org/b", 0, "{}")
+    assert not is_hopeless(book)
+    book.close()
 
 
 def test_status_shows_runs_items_and_failed_addresses(path: Path) -> None:
     crawled(path, "shutdown", None)
-    ledger = Book(path)
+    book = Book(path)
     text = crawl_status(path)
     assert "run 1, started" in text
     assert ": shutdown\nrun 2" in text
     assert "is running (process" in text
     assert "--resume" not in text
-    ledger.items.hold("e.org", {}, ItemBinding(Page.from_html("<p>Tea</p>"), key="k"))
-    ledger.items.record(ItemBinding(Page.from_html("<p>Tea</p>"), key="j"), b"{}")
-    ledger.commit()
-    ledger.close()
+    book.items.hold("e.org", {}, ItemBinding(Page.from_html("<p>Tea</p>"), key="k"))
+    book.items.record(ItemBinding(Page.from_html("<p>Tea</p>"), key="j"), b"{}")
+    book.commit()
+    book.close()
     text = crawl_status(path)
     assert "ended without notice: the process was killed" in text
     assert "items: 1 out, 1 held\n  1 of e.org held until it has been learned" in text
@@ -183,17 +183,17 @@ def test_status_shows_runs_items_and_failed_addresses(path: Path) -> None:
 
 
 def test_status_lists_reasons_for_unread_pages(path: Path) -> None:
-    ledger = Book(path)
-    ledger.begin_run()
+    book = Book(path)
+    book.begin_run()
     reasons = [None, None, *(f"HTTP {code}" for code in range(500, 511))]
     for number, (state, reason) in enumerate(
         [("fetched", "so"), *(("failed", one) for one in reasons), *[("skipped", "noindex")] * 2]
     ):
-        row = ledger.frontier.enqueue(b"%d" % number, f"http://e.org/{number:02}", 0, "{}")
-        ledger.frontier.queue.take()
-        ledger.frontier.finish(row, state, reason)
-    ledger.end_run("shutdown")
-    ledger.close()
+        row = book.frontier.enqueue(b"%d" % number, f"http://e.org/{number:02}", 0, "{}")
+        book.frontier.queue.take()
+        book.frontier.finish(row, state, reason)
+    book.end_run("shutdown")
+    book.close()
     with closing(Book(path, read_only=True)) as looked:
         (run,) = looked.runs.all()
     lines = crawl_status(path).split("\n")
@@ -248,11 +248,11 @@ def test_crawl_is_found_by_its_site_name(tmp_path: Path) -> None:
 def test_items_are_exported_only_if_crawl_has_items(
     path: Path, reason: str | None, written: int | None
 ) -> None:
-    ledger = Book(path)
+    book = Book(path)
     hand = ItemBinding(Page.from_html("<p>Tea</p>"), key="k")
-    ledger.items.record(hand, None if reason else b'{"url": "u"}', reason)
-    ledger.commit()
-    ledger.close()
+    book.items.record(hand, None if reason else b'{"url": "u"}', reason)
+    book.commit()
+    book.close()
     output = path.with_name("items.json")
     assert export_items(path, [Output(output, "json")]) == (written or 0)
     assert output.exists() == (written is not None)

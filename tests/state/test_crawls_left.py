@@ -34,10 +34,10 @@ def test_pages_of_crawl_are_found_by_site_name_or_without_it_for_single_site(
     path = tmp_path / "crawl.sqlite"
 
     def offer(*found: tuple[str, str, str]) -> None:
-        with closing(Book(path)) as ledger:
+        with closing(Book(path)) as book:
             for site, url, html in found:
-                ledger.pages.offer(site, Page.from_html(html, url))
-            ledger.commit()
+                book.sample.offer(site, Page.from_html(html, url))
+            book.commit()
 
     offer()
     with pytest.raises(ContentSpiderError, match=r"crawl.sqlite has pages of no site; choose"):
@@ -51,9 +51,9 @@ def test_pages_of_crawl_are_found_by_site_name_or_without_it_for_single_site(
         with raises(ContentSpiderError, "several-sites", "crawl.sqlite", "d.org, e.org"):
             crawled_pages(path, site)
     assert crawled_pages(path, "d.org")[0] == "d.org"
-    with closing(Book(path)) as ledger:
-        ledger.pages._database.do("UPDATE pages SET page = x'00' WHERE url = 'a'")
-        ledger.commit()
+    with closing(Book(path)) as book:
+        book.pages._database.do("UPDATE pages SET page = x'00' WHERE url = 'a'")
+        book.commit()
     assert [page.url for page in crawled_pages(path, "e.org")[1]] == ["b"]
     (said,) = caplog.messages
     assert ": a is left out: " in said
@@ -73,21 +73,21 @@ def test_items_stored_in_history_are_exported_from_there(
         stored = StoredVisit(number, found, Answer(), "text", None, True, item)
         takeover.add_visit(stored, judge(found.facts))
     takeover.commit()
-    with closing(Book(path)) as ledger:
+    with closing(Book(path)) as book:
         for name, line in lines.items():
-            ledger.items.record(ItemBinding(page, key=name, page_id=name), line)
-        ledger.items.record(ItemBinding(page, key="none"), OTHER)
-        ledger.items.record(ItemBinding(page, key="dropped", page_id="a"), None, "dropped")
-        ledger.commit()
-        asyncio.run(ledger.drop_duplicated_records(lambda _: False, history.kept.line))
-        assert list(ledger.items.lines()) == [OTHER]
-        assert list(ledger.items.lines(history.kept.line)) == [
+            book.items.record(ItemBinding(page, key=name, page_id=name), line)
+        book.items.record(ItemBinding(page, key="none"), OTHER)
+        book.items.record(ItemBinding(page, key="dropped", page_id="a"), None, "dropped")
+        book.commit()
+        asyncio.run(book.drop_duplicated_records(lambda _: False, history.kept.line))
+        assert list(book.items.lines()) == [OTHER]
+        assert list(book.items.lines(history.kept.line)) == [
             *lines.values(),
             OTHER,
         ]
-        assert (ledger.items.count(), ledger.items.count("dropped")) == (4, 1)
+        assert (book.items.count(), book.items.count("dropped")) == (4, 1)
         query = "SELECT max(length(line)) FROM items WHERE page = 'c'"
-        size = ledger.items._database.count(query)
+        size = book.items._database.count(query)
         assert size < 30 < len(LONG)
     assert "item 1 (of None) is damaged (Error 2 while decompressing" in caplog.text
     output = tmp_path / "items.jsonl"
@@ -111,13 +111,13 @@ def test_sample_of_finished_crawl_is_read_from_history(tmp_path: Path) -> None:
         takeover.add_visit(stored, judge(found.facts))
     takeover.commit()
     for kept, left in ((set("a"), ["a", "b"]), (set("ab"), [])):
-        with closing(Book(path)) as ledger:
+        with closing(Book(path)) as book:
             for page in pages:
-                ledger.pages.offer("e.org", page)
-            ledger.commit()
-            asyncio.run(ledger.drop_duplicated_records(kept.__contains__, lambda _: None))
-        with closing(Book(path, read_only=True)) as ledger:
-            assert sorted(ledger.pages.urls()) == left
+                book.sample.offer("e.org", page)
+            book.commit()
+            asyncio.run(book.drop_duplicated_records(kept.__contains__, lambda _: None))
+        with closing(Book(path, read_only=True)) as book:
+            assert sorted(book.sample.urls()) == left
         assert crawled_pages(path, "") == ("e.org", [pages[1], pages[0]])
     takeover = history.begin_writing("crawl", True)
     known = history.page("a")
@@ -132,7 +132,7 @@ class StoppedError(Exception):
     """A signal came while the ledger was shrunk."""
 
 
-def test_signal_ends_rewriting_of_ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_signal_ends_rewriting_of_book(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "crawl.sqlite"
     vacuum, interrupt = Database.vacuum, Database.interrupt
     is_begun, is_interrupted = Event(), Event()
@@ -150,15 +150,15 @@ def test_signal_ends_rewriting_of_ledger(tmp_path: Path, monkeypatch: pytest.Mon
         if is_begun.is_set():
             raise StoppedError
 
-    with closing(Book(path)) as ledger:
-        ledger.pages.offer("e.org", Page.from_html("<p>a", "a"))
-        ledger.commit()
+    with closing(Book(path)) as book:
+        book.sample.offer("e.org", Page.from_html("<p>a", "a"))
+        book.commit()
         monkeypatch.setattr(Database, "vacuum", slow_vacuum)
         monkeypatch.setattr(Database, "interrupt", noted_interrupt)
         with pytest.raises(StoppedError):
-            asyncio.run(ledger.drop_duplicated_records(lambda _: False, lambda _: None, pause))
-        ledger.rollback()
-        assert list(ledger.pages.urls()) == ["a"]
+            asyncio.run(book.drop_duplicated_records(lambda _: False, lambda _: None, pause))
+        book.rollback()
+        assert list(book.sample.urls()) == ["a"]
     assert crawled_pages(path, "e.org")[1]
 
 
@@ -174,28 +174,28 @@ def test_signal_ends_the_deletion_of_what_the_history_has(
             raise StoppedError
         pauses.append(1)
 
-    with closing(Book(tmp_path / "crawl.sqlite")) as ledger:
-        ledger.pages.offer("e.org", Page.from_html("<p>a", "a"))
+    with closing(Book(tmp_path / "crawl.sqlite")) as book:
+        book.sample.offer("e.org", Page.from_html("<p>a", "a"))
         for number in range(1, 6):
             found = Visit(f"{number}", f"{number}", "e.org", "", NEW_PAGE, "", "", "", "")
-            ledger.visits.note(found, number, "Text.", None)
-            ledger.visits.answer(number, Answer("tag"))
-        ledger.commit()
+            book.visits.note(found, number, "Text.", None)
+            book.visits.answer(number, Answer("tag"))
+        book.commit()
         with suppress(StoppedError):
-            asyncio.run(ledger.drop_duplicated_records(lambda _: False, lambda _: None, pause))
-        ledger.rollback()
+            asyncio.run(book.drop_duplicated_records(lambda _: False, lambda _: None, pause))
+        book.rollback()
         # The first pause comes before the first portion.
-        left = [visit.number for visit in ledger.visits.after(0)]
+        left = [visit.number for visit in book.visits.after(0)]
         assert left == {0: [1, 2, 3, 4, 5], 1: [3, 4, 5], 2: [5], 3: [], 99: []}[most_pauses]
-        assert (ledger.visits.answer_of(5) == Answer()) is (most_pauses == 99)
-        assert list(ledger.pages.urls()) == ["a"]
+        assert (book.visits.answer_of(5) == Answer()) is (most_pauses == 99)
+        assert list(book.sample.urls()) == ["a"]
 
 
 def test_deletion_takes_no_longer_for_numbers_of_a_shared_crawl(tmp_path: Path) -> None:
-    with closing(Book(tmp_path / "crawl.sqlite")) as ledger:
+    with closing(Book(tmp_path / "crawl.sqlite")) as book:
         # The numbers of workers are far apart.
         for number in (1, 2**40, 2**60):
-            ledger.visits.answer(number, Answer("tag"))
-        ledger.commit()
-        asyncio.run(ledger.drop_duplicated_records(lambda _: False, lambda _: None))
-        assert ledger.visits.answer_of(2**60) == Answer()
+            book.visits.answer(number, Answer("tag"))
+        book.commit()
+        asyncio.run(book.drop_duplicated_records(lambda _: False, lambda _: None))
+        assert book.visits.answer_of(2**60) == Answer()

@@ -178,8 +178,8 @@ def test_nested_or_unfinished_overrides_and_sites_files_raise_errors(tmp_path: P
 def test_damaged_facts_of_ledger_raise_state_error(path: Path) -> None:
     with closing(Book(path)) as ledger:
         ledger.begin_run()
-        ledger._database.do("UPDATE runs SET started = 'x'")
-        ledger._database.do("INSERT INTO facts VALUES ('output', '{')")
+        ledger.database.do("UPDATE runs SET started = 'x'")
+        ledger.database.do("INSERT INTO facts VALUES ('output', '{')")
         ledger.commit()
         with pytest.raises(StateError, match="is damaged \\(output: "):
             ledger.runs.fact("output")

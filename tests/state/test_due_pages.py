@@ -47,7 +47,7 @@ def history() -> Iterator[History]:
 
 
 @pytest.fixture
-def ledger() -> Iterator[Book]:
+def book() -> Iterator[Book]:
     made = Book(None)
     yield made
     made.close()
@@ -73,11 +73,11 @@ def test_empty_history_has_no_due_pages() -> None:
     empty.close()
 
 
-def test_sitemap_dates_tell_which_known_pages_changed(history: History, ledger: Book) -> None:
-    lastmods = Lastmods(history, ledger.visits)
+def test_sitemap_dates_tell_which_known_pages_changed(history: History, book: Book) -> None:
+    lastmods = Lastmods(history, book.visits)
     for days, lastmod in ((9, days_ago(5)), (8, days_ago(20)), (1, "yesterday"), (7, days_ago(5))):
         lastmods.note(address(f"/{days}"), lastmod)
-    found = {days: ledger.visits.has_changed(page_id(address(f"/{days}"))) for days in (9, 8, 1, 7)}
+    found = {days: book.visits.has_changed(page_id(address(f"/{days}"))) for days in (9, 8, 1, 7)}
     assert found == {9: True, 8: False, 1: None, 7: None}
 
 
@@ -91,17 +91,17 @@ def test_sitemap_dates_tell_which_known_pages_changed(history: History, ledger: 
     ],
 )
 def test_pages_changed_according_to_sitemap_come_first(
-    truth: LastmodCounts | None, expected: list[float], history: History, ledger: Ledger
+    truth: LastmodCounts | None, expected: list[float], history: History, book: Ledger
 ) -> None:
     history.lastmods = {SITE: truth} if truth is not None else {}
-    lastmods = Lastmods(history, ledger.visits)
+    lastmods = Lastmods(history, book.visits)
     lastmods.note(address("/99"), days_ago(5))
     assert numbers(list(lastmods.choose([address("/9"), address("/8")]))) == expected
 
 
 @pytest.mark.parametrize(("truth", "asked"), [(TRUSTED, 3), (LastmodCounts(), 101)])
 def test_sample_of_unchanged_pages_is_checked_despite_sitemap(
-    truth: LastmodCounts, asked: int, ledger: Book, caplog: pytest.LogCaptureFixture
+    truth: LastmodCounts, asked: int, book: Book, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO")
     history = History(None)
@@ -109,11 +109,11 @@ def test_sample_of_unchanged_pages_is_checked_despite_sitemap(
     for number in range(2 * CHECKED_EACH + 1):
         stored = StoredVisit(1, visit(number + 10), Answer(), "Tea.", None)
         takeover.add_visit(stored, judge(NEW_PAGE))
-        ledger.visits.note_lastmod(page_id(address(f"/{number + 10}")), has_changed=False)
+        book.visits.note_lastmod(page_id(address(f"/{number + 10}")), has_changed=False)
     takeover.commit()
     history.lastmods = {SITE: truth}
     due = [address(f"/{number + 10}") for number in range(2 * CHECKED_EACH + 1)]
-    lastmods = Lastmods(history, ledger.visits)
+    lastmods = Lastmods(history, book.visits)
     found = numbers(list(lastmods.choose(due)))
     assert len(found) == asked
     assert found[0] == 10
@@ -138,13 +138,13 @@ def test_sample_of_unchanged_pages_is_checked_despite_sitemap(
     ],
 )
 def test_sitemap_dates_are_judged_by_observed_changes(
-    was_said: bool | None, change: str, cause: str, truth: LastmodCounts | None, ledger: Ledger
+    was_said: bool | None, change: str, cause: str, truth: LastmodCounts | None, book: Ledger
 ) -> None:
     history = History(None)
     found = visit(9)
     if was_said is not None:
-        ledger.visits.note_lastmod(found.id, was_said)
-    lastmods = Lastmods(history, ledger.visits)
+        book.visits.note_lastmod(found.id, was_said)
+    lastmods = Lastmods(history, book.visits)
     lastmods.judge(found, Change(change, cause, 1.0))
     judged: dict[str, LastmodCounts] = {}
     history.set_lastmods = judged.__setitem__  # type: ignore[attr-defined]

@@ -89,7 +89,7 @@ def test_decompression_bombs_are_not_unpacked(path: Path, monkeypatch: pytest.Mo
     )
     with closing(Book(path)) as ledger:
         assert list(ledger.items.lines()) == []
-        assert list(ledger.pages.sample("e.org")) == []
+        assert list(ledger.sample.sample("e.org")) == []
         assert list(ledger.items.held_pages("e.org")) == []
         assert ledger.own_texts.of_site("e.org") == []
         with pytest.raises(StateError, match="visit 1 is damaged"):

@@ -114,6 +114,7 @@ class CrawlEnd:
                 book.sites.add_counter(site, place)
         for site, site_counts in lastmods.items():
             book.sites.set_lastmods(site, site_counts)
+        book.dead_links.forget()
         book.sites.distrust(self.distrusted)
         book.sites.set_stale(stale)
         for site in stale - set(self.stale):

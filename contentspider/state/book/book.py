@@ -112,8 +112,8 @@ class Runs:
 class Book:
     """The book in the file *path*, or in memory (None). See `Database` for its modes and errors.
 
-    `contentspider.state.crawls.books` opens books, and imports the files of earlier versions. A book
-    that is larger than *max_bytes* keeps the items of further pages, but not their blocks.
+    `contentspider.state.crawls.books` opens books, and imports the files of earlier versions. A
+    book that is larger than *max_bytes* keeps the items of further pages, but not their blocks.
     """
 
     def __init__(
@@ -235,14 +235,17 @@ class Book:
         self.pages.forget()
 
     def clean(self, is_over: bool) -> Iterator[None]:
-        """Delete what nobody needs any more: versions of pages that newer ones replace, contents
-        without a page, and (if the crawl *is_over*) what only its requests needed. Yields and
+        """Delete what nobody needs any more: versions of pages that newer ones replace, records of
+        pages that earlier crawls found unchanged, contents without a page, and (if the crawl *is_over*) what only its requests needed. Yields and
         commits after each portion, so that the caller can pause, or stop.
         """
         if is_over:
             for table in ("claims", "answers", "sitemap_dates"):
                 self.database.do(f"DELETE FROM {table}")  # noqa: S608 - our own names
         self.copies.clean()
+        while self.changes.forget_unchanged(PORTION):
+            self.commit()
+            yield
         yield from self._delete(
             "pages",
             "run <= (SELECT run FROM published) AND EXISTS (SELECT 1 FROM pages AS newer"

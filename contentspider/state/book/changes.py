@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from contentspider.ground.errors import DAMAGE, ContentSpiderError
 from contentspider.ground.times import now
-from contentspider.recrawl.changes import BY_PAGE, CHANGES, UNCHANGED
+from contentspider.recrawl.changes import BY_PAGE, CHANGES
 
 if TYPE_CHECKING:
     from contentspider.state.book.pages import PageVersion
@@ -110,9 +110,15 @@ class Changes:
         """Return the number of the last published record."""
         return self._database.count(f"SELECT max(seq) FROM changes WHERE {IS_PUBLISHED}")  # noqa: S608
 
-    def forget_unchanged(self) -> None:
-        """Delete the records of unchanged pages of earlier crawls."""
-        self._database.do("DELETE FROM changes WHERE change = ?", (UNCHANGED,))
+    def forget_unchanged(self, most: int) -> bool:
+        """Delete up to *most* records of unchanged pages, of crawls before the last one that is
+        published; tell whether there were any.
+        """
+        statement = (
+            "DELETE FROM changes WHERE seq IN (SELECT seq FROM changes WHERE change = 'unchanged'"
+            " AND crawl < (SELECT max(number) FROM crawls WHERE ended != '') LIMIT ?)"
+        )
+        return self._database.do(statement, (most,)).rowcount > 0
 
     def records(
         self, since: int = 0, after: str = "", kinds: Sequence[str] = CHANGES

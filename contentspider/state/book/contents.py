@@ -36,7 +36,7 @@ ENOUGH = 20  # the number of contents that make a dictionary
 WORDS_BYTES = 112_000
 WORTH = 0.85  # a new dictionary is made if the present one leaves more of a content than this share
 CACHE_BYTES = 4_000_000  # of contents that were read or written last
-MAX_BASES = 8  # a longer chain of bases is damage
+MAX_BASES = 1  # a longer chain of bases is damage
 
 
 class Contents:
@@ -63,10 +63,15 @@ class Contents:
         self._cached_bytes = 0
 
     def put(self, kind: str, data: bytes, base: int | None = None) -> int:
-        """Store a content and return its number. *base* is the number of a content like it."""
+        """Store a content and return its number. *base* is the number of a content like it; if that
+        has a base itself, this one is taken, so that chains stay short.
+        """
         if kind not in self._present:
             self._present[kind] = self._newest(kind)
         number, words = self._present[kind]
+        if base is not None:
+            query = "SELECT base FROM contents WHERE number = ?"
+            base = self._database.value(query, (base,)) or base
         try:
             words += self.get(base) if base is not None else b""
         except DAMAGE:

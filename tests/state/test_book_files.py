@@ -25,10 +25,10 @@ from tests.messages import wording
 
 
 def end_a_crawl(path: Path, day: int, reason: str) -> None:
-    ledger = Book(path)
-    ledger.begin_run()
-    ledger.end_run(reason)
-    assert ledger.detach()
+    book = Book(path)
+    book.begin_run()
+    book.end_run(reason)
+    assert book.detach()
     archive(path, f"2024-01-0{day}T00:00:00+00:00")
 
 
@@ -56,8 +56,8 @@ def test_temporary_ledger_deletes_only_leftovers_of_killed_processes(path: Path)
     for other in others:
         Book(other).close()
     killed_one = open_temporary(path)
-    killed_one._database._connection.close()
-    killed_one._database._unlock()
+    killed_one.database._connection.close()
+    killed_one.database._unlock()
     running = open_temporary(path)
     open_temporary(path).close(delete=True)
     assert all(other.exists() for other in others)
@@ -73,7 +73,7 @@ def test_temporary_ledger_is_named_by_process_and_not_synced(
     monkeypatch.setattr(ledgers.time, "time_ns", lambda: 7)
     made = open_temporary(path)
     assert made.path == path.parent / f"temporary/crawl-{os.getpid()}-7.sqlite"
-    assert made._database.value("PRAGMA synchronous") == 0
+    assert made.database.value("PRAGMA synchronous") == 0
     made.close()
 
 
