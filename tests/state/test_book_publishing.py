@@ -141,7 +141,9 @@ def test_next_crawl_drops_what_was_not_published(path: Path, with_end: bool) -> 
     assert after[-1][1:] == ("4", "new")
     assert after[-1][0] > 4, "readers have seen no number of a crawl that was dropped"
     with closing(Book(path)) as book:
-        assert [number for (number,) in book.database.rows("SELECT number FROM crawls ORDER BY number")] == [1, 3]
+        assert [
+            number for (number,) in book.database.rows("SELECT number FROM crawls ORDER BY number")
+        ] == [1, 3]
 
 
 def test_interrupted_end_of_a_crawl_is_dropped_and_its_visits_stay(path: Path) -> None:
