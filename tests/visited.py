@@ -63,7 +63,12 @@ def address(name: str) -> str:
 
 def see(book: Book, seen: Seen) -> PageVersion:
     """Write a visit into a book whose run has begun."""
-    row = book.frontier.enqueue(seen.name.encode(), address(seen.name), 0, "{}")
+    found = book.frontier.find(address(seen.name))
+    row = (
+        found.row
+        if found
+        else book.frontier.enqueue(seen.name.encode(), address(seen.name), 0, "{}")
+    )
     known = book.known.page(seen.moved_from or seen.name)
     links = book.answers.put_links(seen.links, known.links if known else None)
     answer = replace(seen.answer, links=links)

@@ -8,6 +8,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
+from contentspider.state.history.history import History
 
 from contentspider.index.engine import Query, create_engine
 from contentspider.index.sync import Sync
@@ -15,17 +16,17 @@ from contentspider.recrawl.judge import Change, Facts
 from contentspider.site.models.record import page_id
 from contentspider.state.book.anchors import MAX_ANCHORS, MAX_TARGETS
 from contentspider.state.book.copies import COPIES_KEPT
-from contentspider.state.crawls.entries import Entries
-from contentspider.state.history.history import History
 from contentspider.state.book.visits import Answer, StoredVisit, Visit, link_lines
+from contentspider.state.crawls.entries import Entries
 from tests.indexes import AT, Memory
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from contentspider.index.engine import Engine
     from contentspider.state.history.writer import HistoryWriter
+
+    from contentspider.index.engine import Engine
 
     # The texts of a page's links by target, both as numbers and texts.
     Links = Mapping[int, Sequence[str]]

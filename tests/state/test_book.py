@@ -12,10 +12,10 @@ import pytest
 
 from contentspider.ground.errors import StateError
 from contentspider.page.input.page import Page
-from contentspider.state.crawls.books import open_ledger
-from contentspider.state.database import LedgerFullError
-from contentspider.state.book.items import ItemBinding
 from contentspider.state.book.book import Book, Run
+from contentspider.state.book.items import ItemBinding
+from contentspider.state.crawls.books import open_crawl
+from contentspider.state.database import LedgerFullError
 from tests.books import killed
 from tests.messages import raises
 from tests.state.test_storage import HTML
@@ -40,7 +40,7 @@ def test_full_disk_raises_error_and_keeps_last_commit(path: Path) -> None:
     book.close()
 
 
-def test_second_process_cannot_open_ledger_for_writing(path: Path) -> None:
+def test_second_process_cannot_open_book_for_writing(path: Path) -> None:
     book = Book(path)
     code = (
         "from pathlib import Path\n"
@@ -66,18 +66,20 @@ def test_second_process_cannot_open_ledger_for_writing(path: Path) -> None:
         b"SQLite format 3\x00" + b"\xff" * 200,
     ],
 )
-def test_damaged_ledger_is_set_aside(
+def test_damaged_book_is_set_aside(
     content: bytes, path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     path.write_bytes(content)
     with pytest.raises(StateError, match="damaged"):
         Book(path)
-    assert open_ledger(path) is None
+    made, is_resumed = open_crawl(path, True, 10**9)
+    made.close()
+    assert not is_resumed
     assert "is renamed to" in caplog.text
     assert path.with_name("crawl.sqlite.broken").read_bytes() == content
 
 
-def test_ledger_creation_error_names_state_dir_setting(tmp_path: Path) -> None:
+def test_book_creation_error_names_state_dir_setting(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(LedgerFullError, match="CONTENTSPIDER_STATE_DIR"):
         Book(tmp_path / "file" / "crawl.sqlite")
@@ -130,7 +132,7 @@ def test_lost_transaction_raises_error_on_commit(path: Path) -> None:
     book.close()
 
 
-def test_ledger_is_synced_to_disk_from_thread(path: Path) -> None:
+def test_book_is_synced_to_disk_from_thread(path: Path) -> None:
     book = Book(path)
     book.begin_run()
     with ThreadPoolExecutor(1) as thread:
@@ -148,7 +150,7 @@ def test_ledger_is_synced_to_disk_from_thread(path: Path) -> None:
     again.close()
 
 
-def test_ledger_stores_runs_and_facts(path: Path) -> None:
+def test_book_stores_runs_and_facts(path: Path) -> None:
     book = Book(path)
     assert (book.runs.all(), book.runs.last(), book.runs.fact("a")) == ([], None, None)
     book.begin_run()
@@ -170,7 +172,7 @@ def test_ledger_stores_runs_and_facts(path: Path) -> None:
     again.close()
 
 
-def test_ledger_without_durability_keeps_each_change(path: Path) -> None:
+def test_book_without_durability_keeps_each_change(path: Path) -> None:
     book = Book(path, durable=False)
     book.runs.set_fact("a", 1)
     again = killed(book)
@@ -178,7 +180,7 @@ def test_ledger_without_durability_keeps_each_change(path: Path) -> None:
     again.close()
 
 
-def test_memory_ledger_writes_no_files(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_book_writes_no_files(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(path.parent)
     book = Book(None)
     book.begin_run()

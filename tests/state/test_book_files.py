@@ -1,4 +1,4 @@
-"""Where ledgers are, and which of those of older crawls stay."""
+"""Where books are, and which of them are used."""
 
 from __future__ import annotations
 
@@ -9,49 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from contentspider.state.crawls import ledgers
-from contentspider.state.crawls.books import (
-    archive,
-    crawl_book,
-    open_history,
-    open_ledger,
-    open_temporary,
-)
-from contentspider.state.history.history import History
-from contentspider.state.database import SchemaError
 from contentspider.state.book.book import Book
-from contentspider.state.schema import LEDGER
-from tests.messages import wording
+from contentspider.state.book.imports import LEDGER_VERSIONS
+from contentspider.state.book.schema import BOOK
+from contentspider.state.crawls import books
+from contentspider.state.crawls.books import crawl_book, open_crawl, open_temporary, read_book
+from contentspider.state.database import SchemaError
+from tests.messages import raises
 
 
-def end_a_crawl(path: Path, day: int, reason: str) -> None:
-    book = Book(path)
-    book.begin_run()
-    book.end_run(reason)
-    assert book.detach()
-    archive(path, f"2024-01-0{day}T00:00:00+00:00")
-
-
-def days(path: Path) -> list[str]:
-    return sorted(entry.name for entry in path.parent.glob("*.sqlite"))
-
-
-def test_old_ledgers_are_pruned(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ledgers, "KEPT_CRAWLS", 2)
-    for day in range(1, 6):
-        end_a_crawl(path, day, "finished")
-    assert days(path) == ["crawl.20240104T000000.sqlite", "crawl.20240105T000000.sqlite"]
-
-
-def test_crawls_of_same_second_are_archived_separately(path: Path) -> None:
-    for _ in range(3):
-        end_a_crawl(path, 1, "finished")
-    assert days(path) == [f"crawl.20240101T000000{number}.sqlite" for number in ("-2", "-3", "")]
-    end_a_crawl(path, 1, "finished")
-    assert days(path) == [f"crawl.20240101T000000-{number}.sqlite" for number in (2, 3, 4)]
-
-
-def test_temporary_ledger_deletes_only_leftovers_of_killed_processes(path: Path) -> None:
+def test_temporary_book_deletes_only_leftovers_of_killed_processes(path: Path) -> None:
     others = [path.with_name(name) for name in ("crawl-2024-11.sqlite", "crawl-1-2.sqlite")]
     for other in others:
         Book(other).close()
@@ -67,37 +34,24 @@ def test_temporary_ledger_deletes_only_leftovers_of_killed_processes(path: Path)
     running.close(delete=True)
 
 
-def test_temporary_ledger_is_named_by_process_and_not_synced(
+def test_temporary_book_is_named_by_process_and_not_synced(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ledgers.time, "time_ns", lambda: 7)
+    monkeypatch.setattr(books.time, "time_ns", lambda: 7)
     made = open_temporary(path)
     assert made.path == path.parent / f"temporary/crawl-{os.getpid()}-7.sqlite"
     assert made.database.value("PRAGMA synchronous") == 0
     made.close()
 
 
-def test_pruning_keeps_newest_ledgers_of_same_second(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(ledgers, "KEPT_CRAWLS", 2)
-    for number in ("", "-2", "-9", "-10"):
-        path.with_name(f"crawl.20240101T000000{number}.sqlite").touch()
-    others = ["crawl.20240101T000000-x.sqlite", "crawl-a.20240101T000000.sqlite"]
-    for name in others:
-        path.with_name(name).touch()
-    end_a_crawl(path, 1, "shutdown")
-    assert days(path) == sorted(
-        [*others, *(f"crawl.20240101T000000-{number}.sqlite" for number in (9, 10))]
-    )
-
-
-def test_all_files_of_damaged_ledger_are_set_aside(path: Path) -> None:
-    path.write_bytes(b"no database at all, but some text that is long enough")
+def test_all_files_of_damaged_book_are_set_aside(path: Path) -> None:
+    Book(path).close()
+    data = path.read_bytes()
+    path.write_bytes(data[:100] + b"\xff" * (len(data) - 100))
     path.with_name(path.name + "-wal").write_bytes(b"wal")
-    assert open_ledger(path) is None
+    open_crawl(path, True, 10**9)[0].close()
     broken = {f"crawl.sqlite.broken{suffix}" for suffix in ("", "-wal", "-shm")}
-    assert {entry.name for entry in path.parent.iterdir()} == {f"{path.name}.lock", *broken}
+    assert {entry.name for entry in path.parent.iterdir()} >= {path.name, *broken}
 
 
 @pytest.mark.parametrize(
@@ -108,7 +62,7 @@ def test_crawl_name_is_converted_to_file_name(name: str, file: str) -> None:
     assert crawl_book(name, "state") == Path(f"state/{file}.sqlite")
 
 
-def test_ledger_folder_follows_setting_or_project(
+def test_book_folder_follows_setting_or_project(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -124,29 +78,13 @@ def set_version(path: Path, version: int) -> None:
         connection.execute(f"PRAGMA user_version = {version}")
 
 
-@pytest.mark.parametrize("version", [LEDGER.version - 1, LEDGER.version + 1])
-def test_ledger_with_other_schema_version_is_set_aside(
-    path: Path, version: int, caplog: pytest.LogCaptureFixture
-) -> None:
+@pytest.mark.parametrize("version", [1, LEDGER_VERSIONS[0] - 1, BOOK.version + 1])
+def test_book_of_another_version_is_refused_and_left_unchanged(path: Path, version: int) -> None:
     Book(path).close()
     set_version(path, version)
-    with pytest.raises(
-        SchemaError, match=rf"schema {version}; this version reads {LEDGER.version}\)"
-    ):
-        Book(path, read_only=True)
     before = path.read_bytes()
-    assert open_ledger(path) is None
-    assert path.with_name(path.name + ".broken").read_bytes() == before
-    (warning,) = caplog.messages
-    assert "another version of contentspider" in warning
-    assert wording("state.crawl-starts-over", f"{path.name}.broken") in warning
-
-
-def test_history_with_other_schema_version_is_rejected_and_left_unchanged(path: Path) -> None:
-    History(path).close()
-    set_version(path, 99)
-    before = path.read_bytes()
-    with pytest.raises(SchemaError, match="schema 99"):
-        open_history(path, 1_000)
+    for attempt in (read_book, lambda path: open_crawl(path, True, 10**9)):
+        with raises(SchemaError, "ledger-schema", path, version, BOOK.version):
+            attempt(path)
     assert path.read_bytes() == before
     assert {entry.name for entry in path.parent.iterdir()} <= {path.name, path.name + ".lock"}

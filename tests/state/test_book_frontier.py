@@ -1,4 +1,4 @@
-"""The frontier and the items of a ledger in memory: what becomes of addresses, and what is out."""
+"""The frontier and the items of a book in memory: what becomes of addresses, and what is out."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from contentspider.page.input.page import Page
+from contentspider.state.book.book import Book
 from contentspider.state.book.frontier import Address
 from contentspider.state.book.items import ItemBinding
-from contentspider.state.book.book import Book
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -259,41 +259,60 @@ def test_very_low_priorities_are_queued_in_order(book: Book) -> None:
     assert take(book) == "c"
 
 
-def record(book: Book, key: str, *outcome: object, **values: object) -> None:
+def record(book: Book, key: str, *outcome: object, **values: object) -> int | None:
     hand = ItemBinding(PAGE, key=key, **values)  # type: ignore[arg-type]
-    assert book.items.record(hand, *outcome)  # type: ignore[arg-type]
+    is_new, number = book.items.record(hand, *outcome)  # type: ignore[arg-type]
+    assert is_new
+    return number
 
 
-def test_first_recorded_item_represents_its_page(book: Book) -> None:
+def test_first_released_item_represents_its_page(book: Book) -> None:
     items = book.items
     record(book, "1", None, "dropped: no", page_id="a")
-    assert items.item_of_page("a", unless="unchanged") == (True, None)
-    record(book, "2", b'{"n": 2}', page_id="a")
+    assert items.released("a") is None
+    number = record(book, "2", b'{"n": 2}', page_id="a")
     record(book, "3", b'{"n": 3}', page_id="a")
-    assert items.item_of_page("a", unless="unchanged") == (True, {"n": 2})
+    assert items.released("a") == (number, {"n": 2})
     record(book, "4", None, "unchanged", page_id="b")
-    assert items.item_of_page("b", unless="unchanged") == (False, None)
-    assert items.item_of_page("c", unless="unchanged") == (False, None)
+    assert items.released("b") is items.released("c") is None
+    dropped = [items.has_dropped(name, "unchanged") for name in "abc"]
+    assert dropped == [False, True, False]
     assert (items.count(), items.count("unchanged"), items.count("x")) == (2, 1, 0)
+    assert items.last_number() == 4
 
 
 def test_user_item_is_stored_with_our_field_names(book: Book) -> None:
     line = b'{"headline": "Tea", "title": 7, "price": 3, "text": "x"}'
     names = {"title": "headline", "content": "text", "language": "lang"}
-    record(book, "1", line, page_id="a", names=names)
-    assert book.items.item_of_page("a", unless="") == (
-        True,
-        {"title": "Tea", "content": "x", "price": 3},
-    )
+    number = record(book, "1", line, page_id="a", names=names)
+    assert book.items.released("a") == (number, {"title": "Tea", "content": "x", "price": 3})
+
+
+def test_released_items_of_a_page_get_the_fields_of_another_model(book: Book) -> None:
+    names = {"content": "text"}
+    record(book, "1", b'{"n": 1, "content": "old", "also_at": []}', page_id="a")
+    record(book, "2", b'{"n": 2, "text": "old", "content": 7}', page_id="a", names=names)
+    record(book, "3", b'{"n": 3, "content": "old"}', page_id="b")
+    refilled = book.items.refill("a", {"content": "new", "crawled_at": "x"})
+    assert refilled == book.items.released("a")
+    assert refilled is not None
+    assert refilled[1]["content"] == "new"
+    assert [item.get("text", item["content"]) for item in book.items.records()] == [
+        *("new", "new", "old")
+    ]
+    assert [item["n"] for item in book.items.records()] == [1, 2, 3]
+    assert book.items.refill("c", {"content": "new"}) is None
 
 
 def test_damaged_item_is_logged_and_ignored(book: Book, caplog: pytest.LogCaptureFixture) -> None:
     record(book, "1", b"{}", page_id="a")
-    book.database.do("UPDATE items SET line = x'00'")
-    assert book.items.item_of_page("a", unless="") == (False, None)
-    (said,) = caplog.messages
-    assert said.startswith("the ledger in memory: the item of page a is damaged (")
-    assert said.endswith("): the history keeps the previous item")
+    book.database.do("UPDATE contents SET data = x'00'")
+    book.contents.forget()
+    assert book.items.released("a") is None
+    assert book.items.refill("a", {"content": "new"}) is None
+    assert list(book.items.lines()) == []
+    assert len(caplog.messages) == 3
+    assert all(said.startswith("the book in memory: item 1 (of ") for said in caplog.messages)
 
 
 def test_held_pages_are_listed_once_and_released_with_their_items(book: Book) -> None:
@@ -307,6 +326,6 @@ def test_held_pages_are_listed_once_and_released_with_their_items(book: Book) ->
         (number, 10 + number, f"{number}") for number in range(3)
     ]
     for hand in hands:
-        assert book.items.record(hand, b"{}")
+        assert book.items.record(hand, b"{}")[0]
     assert book.items.held_counts() == {}
-    assert book.items.record(ItemBinding(PAGE)), "what has no key is out each time"
+    assert book.items.record(ItemBinding(PAGE))[0], "what has no key is out each time"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from contentspider.page.input.page import Page
-from contentspider.state.book.items import ItemBinding
 from contentspider.state.book.book import Book
+from contentspider.state.book.items import ItemBinding
 from tests.books import killed
 from tests.messages import wording
 from tests.state.test_storage import HTML, Article
@@ -34,9 +35,9 @@ def test_held_items_are_released_in_order_and_recorded_once(path: Path) -> None:
     released = list(book.items.release("site"))
     assert [item for item, _ in released] == [{"url": "a"}, odd, {"url": "b"}]
     (_, first), _, (_, last) = released
-    assert book.items.record(first, line=b'{"n": 1}')
-    assert not book.items.record(in_hand("u0", "k0"), line=b'{"n": 2}')
-    assert book.items.record(last, reason="dropped")
+    assert book.items.record(first, line=b'{"n": 1}')[0]
+    assert book.items.record(in_hand("u0", "k0"), line=b'{"n": 2}') == (False, None)
+    assert book.items.record(last, reason="dropped") == (True, None)
     assert list(book.items.lines()) == [b'{"n": 1}']
     assert book.items.has_item("k0")
     assert book.items.has_item("k1")
@@ -81,7 +82,9 @@ def test_serializable_held_item_survives_kill(path: Path) -> None:
 def test_address_of_unserializable_item_is_finished_when_item_is_recorded(path: Path) -> None:
     book, row = with_an_item_in_memory(path)
     ((_, hand),) = book.items.release("site")
-    assert hand == ItemBinding(Page.from_html(HTML), row, row, "k", hand.held_row, may_pass=True)
+    expected = ItemBinding(Page.from_html(HTML), row, row, "k", hand.held_row, may_pass=True)
+    assert replace(hand, content=None) == expected
+    assert hand.content is not None
     book.items.record(hand, b"{}")
     assert book.frontier.states() == {"held": 1}
     book.frontier.mark_released(row, "released", None)
@@ -97,9 +100,14 @@ def test_damaged_items_and_pages_are_logged_and_skipped(
         book.items.hold("x", {"n": number}, in_hand(f"u{number}", f"h{number}"))
         book.items.record(in_hand("", f"{number}/0"), b'{"n": %d}' % number)
         book.sample.offer("x", Page.from_html(HTML, f"u{number}"))
-    book.database.do("UPDATE held_items SET page = x'00' WHERE number = 2")
-    book.database.do("UPDATE items SET line = x'00' WHERE number = 2")
-    book.database.do("UPDATE pages SET page = x'00' WHERE url = 'u1'")
+    for which in (
+        "held_items WHERE number = 2",
+        "items WHERE number = 2",
+        "sample WHERE url = 'u1'",
+    ):
+        number = f"SELECT {'line' if which.startswith('items') else 'page'} FROM {which}"
+        book.database.do(f"UPDATE contents SET data = x'00' WHERE number = ({number})")  # noqa: S608
+    book.contents.forget()
     assert [item["n"] for item, _ in book.items.release("x")] == [0, 2]
     assert [page.url for page in book.items.held_pages("x")] == ["u0", "u2"]
     assert list(book.items.lines()) == [b'{"n": 0}', b'{"n": 2}']
@@ -120,7 +128,7 @@ def test_records_skip_and_log_damaged_json_lines(
 ) -> None:
     book = Book(path)
     for number, line in enumerate((b'{"n": 1}', b"{", b"7", None, b'{"n": 2}')):
-        assert book.items.record(in_hand("", f"{number}"), line)
+        assert book.items.record(in_hand("", f"{number}"), line)[0]
     assert list(book.items.lines()) == [b'{"n": 1}', b"{", b"7", b'{"n": 2}']
     assert list(book.items.records()) == [{"n": 1}, {"n": 2}]
     assert [said.partition(" (")[0] for said in caplog.messages] == [
@@ -133,7 +141,8 @@ def test_records_skip_and_log_damaged_json_lines(
 
 def test_new_item_binding_has_empty_fields() -> None:
     page = Page.from_html(HTML)
-    assert ItemBinding(page) == ItemBinding(page, None, None, None, None, False, None, None)
+    empty = ItemBinding(page, None, None, None, None, False, None, None, False, None, None)
+    assert ItemBinding(page) == empty
 
 
 def test_items_held_during_release_wait_for_next_release(path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The own texts that a ledger keeps, and the answers that a history does."""
+"""The own texts of a crawl, and the answers of their sources, which the next crawl needs."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import pytest
 from contentspider.page.input.page import Page
 from contentspider.site.own.texts import MAX_TEXTS, OwnText
 from contentspider.site.sample import sample_order
-from contentspider.state.history.history import History
 from contentspider.state.book import places
-from contentspider.state.database import Database
 from contentspider.state.book.book import Book
+from contentspider.state.book.contents import Contents
 from contentspider.state.book.own_texts import OwnAnswer
 from contentspider.state.book.sample import PageSample
+from contentspider.state.database import Database
 from tests.books import killed
 from tests.messages import wording
 from tests.state.test_storage import HTML
@@ -109,19 +109,19 @@ def test_damaged_own_text_is_logged_and_skipped(
     book.close()
 
 
-def test_history_keeps_answers_of_own_text_sources_of_last_crawl_per_site(path: Path) -> None:
-    history = History(path)
+def test_book_keeps_answers_of_own_text_sources_of_last_crawl_per_site(path: Path) -> None:
+    book = Book(path)
     answer = OwnAnswer("e.org", FEED, '"a"', "", (own(1), own(2)))
     other = OwnAnswer("f.org", "http://f.org/feed")
-    history.own_answers.replace([answer, OwnAnswer("e.org", "http://e.org/old"), other])
-    history.own_answers.replace([answer])
-    history.own_answers.replace([])
-    assert history.own_answers.at(FEED) == answer
-    assert history.own_answers.at("http://e.org/old") is None
-    assert history.own_answers.at("http://f.org/feed") == other
-    history._database.do("UPDATE own_answers SET texts = x'00' WHERE site = 'e.org'")
-    assert history.own_answers.at(FEED) == OwnAnswer("e.org", FEED, '"a"')
-    history.close()
+    book.own_answers.replace([answer, OwnAnswer("e.org", "http://e.org/old"), other])
+    book.own_answers.replace([answer])
+    book.own_answers.replace([])
+    assert book.own_answers.at(FEED) == answer
+    assert book.own_answers.at("http://e.org/old") is None
+    assert book.own_answers.at("http://f.org/feed") == other
+    book.database.do("UPDATE own_answers SET texts = x'00' WHERE site = 'e.org'")
+    assert book.own_answers.at(FEED) == OwnAnswer("e.org", FEED, '"a"')
+    book.close()
 
 
 def test_page_sample_prefers_pages_with_own_text(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -132,7 +132,7 @@ def test_page_sample_prefers_pages_with_own_text(monkeypatch: pytest.MonkeyPatch
     others = sorted((one for one in every if one not in first), key=sample_order)[:7]
     for seed in range(4):
         database = Database(None)
-        pages = PageSample(database, site_pages=10, all_pages=100)
+        pages = PageSample(database, Contents(database), site_pages=10, all_pages=100)
         random.Random(seed).shuffle(every)
         for address in every * 2:
             pages.offer("e.org", Page.from_html(HTML, address), address in told)
@@ -140,7 +140,8 @@ def test_page_sample_prefers_pages_with_own_text(monkeypatch: pytest.MonkeyPatch
 
 
 def test_page_gaining_own_text_later_is_kept_once() -> None:
-    pages = PageSample(Database(None), site_pages=2)
+    database = Database(None)
+    pages = PageSample(database, Contents(database), site_pages=2)
     last = max((f"http://e.org/{number}" for number in range(9)), key=sample_order)
     pages.offer("e.org", Page.from_html(HTML, last))
     pages.offer("e.org", Page.from_html(HTML, last), has_own_text=True)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from contentspider.ground.errors import ContentSpiderError
+from contentspider.page.input.page import Page
 from contentspider.recrawl.lastmod import LastmodCounts
 from contentspider.state.book import book as module
 from contentspider.state.book.book import Book
@@ -16,7 +17,6 @@ from contentspider.state.book.copying import copy_book
 from contentspider.state.book.losses import Losses
 from contentspider.state.crawls.accepting import accept_gone
 from contentspider.state.crawls.entries import Entries
-from contentspider.page.input.page import Page
 from tests.books import killed
 from tests.messages import raises
 from tests.visited import DAYS, HTML, Seen, address, clean, crawl, crawling, end, known, see

@@ -8,17 +8,13 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from contentspider.state.history.history import History
 
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.page.input.page import Page
+from contentspider.state.book.book import Book
+from contentspider.state.book.items import ItemBinding
 from contentspider.state.crawls import folder
-from contentspider.state.crawls.export import (
-    export_items,
-    find_crawl,
-    find_history,
-    histories,
-)
-from contentspider.state.crawls.folder import has_default, index_url, state_folder
 from contentspider.state.crawls.books import (
     crawl_status,
     history_of,
@@ -26,11 +22,15 @@ from contentspider.state.crawls.books import (
     open_crawl,
     open_history,
 )
-from contentspider.state.files.formats import Output
-from contentspider.state.history.history import History
+from contentspider.state.crawls.export import (
+    export_items,
+    find_crawl,
+    find_history,
+    histories,
+)
+from contentspider.state.crawls.folder import has_default, index_url, state_folder
 from contentspider.state.database import LedgerBusyError
-from contentspider.state.book.items import ItemBinding
-from contentspider.state.book.book import Book
+from contentspider.state.files.formats import Output
 from tests.messages import raises, wording
 
 

@@ -9,18 +9,18 @@ from pathlib import Path
 from threading import Event
 
 import pytest
+from contentspider.state.history.history import History
 
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.page.input.page import Page
 from contentspider.recrawl.judge import NEW_PAGE, judge
-from contentspider.state.crawls.export import crawled_pages, export_items, open_crawl_data
-from contentspider.state.crawls.books import history_of
-from contentspider.state.files.formats import Output
-from contentspider.state.history.history import History
-from contentspider.state.database import Database
-from contentspider.state.book.items import ItemBinding
 from contentspider.state.book.book import Book
+from contentspider.state.book.items import ItemBinding
 from contentspider.state.book.visits import Answer, StoredVisit, Visit
+from contentspider.state.crawls.books import history_of
+from contentspider.state.crawls.export import crawled_pages, export_items, open_crawl_data
+from contentspider.state.database import Database
+from contentspider.state.files.formats import Output
 from tests.conftest import TIMEOUT
 from tests.messages import raises
 

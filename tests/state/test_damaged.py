@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from contentspider.state.history.history import History
 from scrapy import Spider
 from scrapy.http import XmlResponse
 
@@ -26,13 +27,12 @@ from contentspider.run.last_crawl import LastCrawl, last_crawl
 from contentspider.run.sitesfile import SitesFileError, read_sites
 from contentspider.site.judge.prior import Prior
 from contentspider.site.models.model import SiteModel
-from contentspider.state.crawls.export import export_items
-from contentspider.state.crawls.books import open_history
-from contentspider.state.files.formats import Output
-from contentspider.state.history.history import History
+from contentspider.state.book.book import Book
 from contentspider.state.book.item_json import load_item
 from contentspider.state.book.items import ItemBinding
-from contentspider.state.book.book import Book
+from contentspider.state.crawls.books import open_history
+from contentspider.state.crawls.export import export_items
+from contentspider.state.files.formats import Output
 from tests.conftest import read_jsonl
 from tests.fuzzed import RICH, model
 from tests.fuzzed_state import made_history

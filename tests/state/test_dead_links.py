@@ -8,10 +8,10 @@ from sqlite3 import connect
 from typing import TYPE_CHECKING
 
 import pytest
-
-from contentspider.site.models.record import page_id
 from contentspider.state.history import dead_links
 from contentspider.state.history.history import History
+
+from contentspider.site.models.record import page_id
 from tests.sites import article
 from tests.whole.test_recrawls import Recrawls
 

@@ -6,12 +6,12 @@ from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING
 
 import pytest
+from contentspider.state.history.history import History
 
 from contentspider.crawl.revisits.due_pages import CHECKED_EACH, Lastmods, due_pages
 from contentspider.recrawl.judge import NEW_PAGE, Change, judge
 from contentspider.recrawl.lastmod import MIN_CHANGES, MIN_CHECKED, LastmodCounts
 from contentspider.site.models.record import page_id
-from contentspider.state.history.history import History
 from contentspider.state.book.book import Book
 from contentspider.state.book.visits import Answer, StoredVisit, Visit
 from tests.recrawled import SITE, address, options

@@ -6,13 +6,13 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 import pytest
+from contentspider.state.history.history import History
 
 from contentspider.crawl.revisits.copies import MIN_TEXT_CHARS, KnownCopies
 from contentspider.page.input.page import Page
 from contentspider.recrawl.judge import NEW_PAGE, judge
 from contentspider.site.models.record import page_id
 from contentspider.state.book.copies import COPIES_KEPT
-from contentspider.state.history.history import History
 from contentspider.state.book.visits import Answer, StoredVisit, Visit
 from tests.recrawled import SITE, Crawls, address
 from tests.sites import article, prose

@@ -13,16 +13,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from contentspider.state.history.history import History
 
 from contentspider.ground import compression
 from contentspider.ground.errors import StateError
 from contentspider.page.input.page import Page
 from contentspider.site.learn.learner import SiteLearner
+from contentspider.state.book.book import Book
 from contentspider.state.crawls.books import crawl_status, open_crawl, open_history
 from contentspider.state.crawls.entries import Entries
-from contentspider.state.history.history import History
 from contentspider.state.database import LedgerFullError
-from contentspider.state.book.book import Book
 from contentspider.state.stores.models import ModelStore
 from tests.conftest import read_jsonl, run
 from tests.fuzzed_state import TRICKS, made_history, made_ledger

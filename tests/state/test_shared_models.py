@@ -7,8 +7,8 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
-
 from contentspider.state.history.history import History
+
 from contentspider.state.stores.models import ModelStore
 from contentspider.state.stores.remote import Objects, RemoteError, open_objects
 from contentspider.state.stores.shared import SharedHistory

@@ -254,9 +254,7 @@ class Book:
         )
         yield from self._delete_contents()
         while self.database.give_back(PORTION):
-            self.commit()
             yield
-        self.commit()
 
     def _delete(self, table: str, which: str) -> Iterator[None]:
         """Delete the rows of a table that fulfil a condition, in portions by their numbers."""
