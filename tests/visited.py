@@ -122,8 +122,8 @@ def end(book: Book, losses: Losses, is_complete: bool = True) -> None:
     for page_id, state, links, old_state, old_links in book.pages.link_changes():
         before = old_links if old_state == LIVE else None
         book.anchors.replace(before, links if state == LIVE else None, run)
-        if state == LIVE != old_state:
-            book.anchors.note(page_id, "", run)
+        if (state == LIVE) != (old_state == LIVE):
+            book.copies.note(page_id, run)
     book.anchors.flush(run)
     for _ in book.anchors.update(run, crawl):
         pass

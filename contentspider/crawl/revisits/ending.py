@@ -174,8 +174,8 @@ class CrawlEnd:
             before = old_links if old_state == LIVE else None
             after = links if state == LIVE else None
             book.anchors.replace(before, after, run)
-            if state == LIVE != old_state:
-                book.anchors.note(page_id, "", run)
+            if (state == LIVE) != (old_state == LIVE):
+                book.copies.note(page_id, run)
             await pause()
         book.anchors.flush(run)
         for _ in book.anchors.update(run, book.runs.crawl):

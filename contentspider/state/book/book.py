@@ -208,11 +208,15 @@ class Book:
             do("DELETE FROM anchors WHERE run > ?", since)
             do("DELETE FROM copies WHERE run > ?", since)
             do("UPDATE changes SET reason = '' WHERE run > ? AND change = 'new'", since)
+            known = (
+                "coalesce((SELECT {} FROM pages AS known WHERE known.id = pages.id AND"
+                " known.run <= (SELECT run FROM published) ORDER BY known.run DESC LIMIT 1), {})"
+            ).format
             do(
-                "UPDATE pages SET doubt = '', (anchors, missing_in) = (SELECT coalesce("
-                "max(known.anchors), ''), coalesce(max(known.missing_in), 0) FROM pages AS known"
-                " WHERE known.id = pages.id AND known.run <= ?) WHERE run > ?",
-                (*since, *since),
+                f"UPDATE pages SET doubt = '', anchors = {known('anchors', repr(''))},"  # noqa: S608
+                f" missing_in = {known('missing_in', 0)},"
+                f" seq = iif(seq = record, seq, {known('seq', 0)}) WHERE run > ?",
+                since,
             )
         self.runs.set_fact(ENDING_FACT, True)
 
@@ -236,13 +240,17 @@ class Book:
 
     def clean(self, is_over: bool) -> Iterator[None]:
         """Delete what nobody needs any more: versions of pages that newer ones replace, records of
-        pages that earlier crawls found unchanged, contents without a page, and (if the crawl *is_over*) what only its requests needed. Yields and
-        commits after each portion, so that the caller can pause, or stop.
+        pages that earlier crawls found unchanged, counts of links that are gone, contents without a
+        page, and (if the crawl *is_over*) what only its requests needed. Yields and commits after
+        each portion, so that the caller can pause, or stop.
         """
         if is_over:
             for table in ("claims", "answers", "sitemap_dates"):
                 self.database.do(f"DELETE FROM {table}")  # noqa: S608 - our own names
         self.copies.clean()
+        for _ in self.anchors.clean():
+            self.commit()
+            yield
         while self.changes.forget_unchanged(PORTION):
             self.commit()
             yield
