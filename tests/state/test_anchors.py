@@ -95,7 +95,7 @@ class Site:
         self.copies = {
             copy: (page, crawl)
             for copy, (page, crawl) in self.copies.items()
-            if crawl > self._crawls - COPIES_KEPT
+            if crawl > self._crawls - COPIES_KEPT and copy not in visited
         }
 
     def _linked_page(self, target: int) -> int:
