@@ -8,10 +8,10 @@ from sqlite3 import connect
 from typing import TYPE_CHECKING
 
 import pytest
-from contentspider.state.book import dead_links
-from contentspider.state.book.book import Book
 
 from contentspider.site.models.record import page_id
+from contentspider.state.book import dead_links
+from contentspider.state.book.book import Book
 from tests.sites import article
 from tests.visited import Seen, address, crawl, crawling, known, see
 from tests.whole.test_recrawls import Recrawls

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-
 from contentspider.crawl.revisits.copies import MIN_TEXT_CHARS, KnownCopies
 from contentspider.page.input.page import Page
 from contentspider.site.models.record import page_id
-from contentspider.state.book.copies import COPIES_KEPT
 from contentspider.state.book.book import Book
+from contentspider.state.book.copies import COPIES_KEPT
 from tests.recrawled import SITE, Crawls, address
 from tests.sites import article, prose
 from tests.visited import Seen, clean, crawl, crawling, see
