@@ -45,7 +45,7 @@ from contentspider.state.book.item_json import dump_item, load_item
 from contentspider.state.files.warc import Exchange, WarcFile, whole_bytes
 from contentspider.state.stores.transfer import export_model, import_model
 from tests import officefiles
-from tests.fuzzed_state import histories, ledgers, odd_bytes, odd_rows
+from tests.fuzzed_state import crawls, odd_bytes, odd_rows, sites
 from tests.garbling import flipped, garbled, with_odd_values
 from tests.owntexts import JSON_FEED, MARKDOWN, as_json, atom, rss
 from tests.sites import article, prose
@@ -470,8 +470,8 @@ KINDS: dict[str, tuple[Callable[[Path], One], int]] = {
     "own fields": (own_fields, 20_000),
     "records": (records, 60_000),
     "documents": (documents, 10_000),
-    "ledger bytes": (ledgers(odd_bytes), 10_000),
-    "ledger rows": (ledgers(odd_rows), 10_000),
-    "history bytes": (histories(odd_bytes), 7_500),
-    "history rows": (histories(odd_rows), 7_500),
+    "ledger bytes": (crawls(odd_bytes), 10_000),
+    "ledger rows": (crawls(odd_rows), 10_000),
+    "history bytes": (sites(odd_bytes), 7_500),
+    "history rows": (sites(odd_rows), 7_500),
 }

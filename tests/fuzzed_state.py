@@ -1,4 +1,4 @@
-"""Ledgers and histories that are damaged or malicious, and all that is read of them."""
+"""Books that are damaged or malicious, and all that is read of them."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ import sqlite3
 import zlib
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any
-
-from contentspider.state.history.history import History
 
 from contentspider.crawl.base.items import ContentItem
 from contentspider.crawl.revisits.due_pages import due_pages
@@ -22,10 +20,10 @@ from contentspider.recrawl.lastmod import LastmodCounts
 from contentspider.run.last_crawl import last_crawl
 from contentspider.site.models.record import page_id
 from contentspider.site.own.texts import OwnText
+from contentspider.state.book.answers import Answer
 from contentspider.state.book.book import Book
 from contentspider.state.book.items import ItemBinding
 from contentspider.state.book.own_texts import OwnAnswer
-from contentspider.state.book.visits import Answer, Visit
 from contentspider.state.crawls.books import crawl_status, open_crawl
 from contentspider.state.crawls.entries import Entries
 from contentspider.state.crawls.export import export_items
@@ -33,6 +31,7 @@ from contentspider.state.files.formats import Output
 from tests.garbling import PIECES, flipped
 from tests.recrawled import FINISHED, SITE, OneCrawl, address
 from tests.sites import article, prose
+from tests.visited import Seen, see
 
 if TYPE_CHECKING:
     import random
@@ -43,7 +42,6 @@ if TYPE_CHECKING:
     One = Callable[[random.Random], object]
     Change = Callable[[random.Random, Path], object]
 
-DAY = "2026-03-0{}T00:00:00+00:00"
 BOMB = zlib.compress(zlib.compress(bytes(300_000_000), 9), 9)
 ODD_CELLS: list[Any] = [
     *(None, 0, -1, 1.5, 2**63 - 1, float("inf"), "", "x", "../../x", "0001-01-01", b"", b"\xff\0"),
@@ -66,45 +64,51 @@ TRICKS = [
 ]
 
 
-def visit(name: str) -> Visit:
-    facts = Facts("page", 0.5, is_new=True, numbered=("p 1",))
-    about = (name, f"http://{SITE}/{name}", SITE, DAY.format(1))
-    return Visit(*about, facts, "c", f"t{name}", "m", DAY.format(1))
-
-
-def made_ledger(path: Path) -> Path:
-    """Return the file of a ledger that has all kinds of rows."""
-    with closing(Book(path)) as ledger:
-        ledger.begin_run()
+def made_crawl(path: Path) -> Path:
+    """Return the file of a crawl that was stopped, with all kinds of rows."""
+    with closing(Book(path)) as book:
+        book.begin_run()
         states = ("fetched", "retry", "skipped", "held", "queued", "taken")
         for number, state in enumerate(states):
             url = f"http://{SITE}/{number}"
-            row = ledger.frontier.enqueue(b"%d" % number, url, number % 2, '{"meta": {"dict": {}}}')
+            row = book.frontier.enqueue(b"%d" % number, url, number % 2, '{"meta": {"dict": {}}}')
             if state != "queued":
-                ledger.frontier.queue.take()
+                book.frontier.queue.take()
             if state not in ("queued", "taken"):
-                ledger.frontier.finish(row, state, "duplicate", f"http://{SITE}/0")
-            ledger.claims.claim([b"claim %d" % number], row, url)
+                book.frontier.finish(row, state, "duplicate", f"http://{SITE}/0")
+            book.claims.claim([b"claim %d" % number], row, url)
             page = Page.from_html(article(number), url)
             hand = ItemBinding(page, row, row, f"key {number}", page_id=str(number))
             if state == "held":
-                ledger.items.hold(SITE, ContentItem(url), hand)
+                book.items.hold(SITE, ContentItem(url), hand)
             else:
-                ledger.items.record(hand, json.dumps({"url": url, "id": "1"}).encode() + b"\n")
-            ledger.pages.offer(SITE, page)
-            ledger.visits.answer(row, Answer("e", "m", (url,), ((url, "HTTP 301"),)))
-            ledger.visits.note(visit(str(number)), row, prose(number), page.dump())
-            ledger.visits.note_lastmod(str(number), has_changed=True)
-            ledger.own_texts.add(SITE, [OwnText(url, prose(number), "feed")], "http://e.org/feed")
-        ledger.own_texts.note(OwnAnswer(SITE, "http://e.org/feed", "e", "m"))
-        ledger.runs.set_fact("output", ["/nowhere/x.jsonl", 1, "digest"])
-        ledger.end_run("shutdown")
-        ledger.detach()
+                book.items.record(hand, json.dumps({"url": url, "id": "1"}).encode() + b"\n")
+            book.sample.offer(SITE, page)
+            links = book.answers.put_links({url: ("One",)}, None)
+            book.answers.put(row, Answer("e", "m", links, ((url, "HTTP 301"),)))
+            facts = Facts("page", 0.5, is_new=True, numbered=("p 1",))
+            see(
+                book,
+                Seen(
+                    str(number), text=prose(number), page=page, values={"facts": facts, "url": url}
+                ),
+            )
+            book.sitemap_dates.note(str(number), has_changed=True)
+            book.own_texts.add(SITE, [OwnText(url, prose(number), "feed")], "http://e.org/feed")
+        book.own_texts.note(OwnAnswer(SITE, "http://e.org/feed", "e", "m"))
+        book.runs.set_fact("output", ["/nowhere/x.jsonl", 1, "digest"])
+        book.end_run("shutdown")
+    return whole(path)
+
+
+def whole(path: Path) -> Path:
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     return path
 
 
-def read_ledger(path: Path, folder: Path) -> None:
-    """Read all of a ledger, as commands and a crawl that is resumed do it."""
+def read_crawl(path: Path, folder: Path) -> None:
+    """Read all of a crawl, as commands and a crawl that is resumed do it."""
     last_crawl(path)
     for command in (
         crawl_status,
@@ -112,59 +116,67 @@ def read_ledger(path: Path, folder: Path) -> None:
     ):
         with suppress(ContentSpiderError):
             command(path)
-    ledger, _ = open_crawl(path, resume=True)
-    with closing(ledger):
-        ledger.begin_run()
-        for site in ledger.items.held_counts():
-            list(ledger.items.held_pages(site))
-            list(ledger.items.release(site))
-        list(ledger.items.lines())
-        ledger.items.item_of_page("1", "unchanged")
-        ledger.frontier.find(f"http://{SITE}/1")
-        ledger.frontier.queue.answered(SITE, 5)
-        ledger.frontier.queue.take({"other.org"})
-        ledger.pages.offer(SITE, Page.from_html(article(9), f"http://{SITE}/9"), has_own_text=True)
-        for site in ledger.pages.sites():
-            list(ledger.pages.sample(site))
-        list(ledger.own_texts.answers())
+    book, _ = open_crawl(path, True, 10**9)
+    with closing(book):
+        book.begin_run()
+        for site in book.items.held_counts():
+            list(book.items.held_pages(site))
+            list(book.items.release(site))
+        list(book.items.lines())
+        book.items.released("1")
+        book.items.refill("1", {"content": "x"})
+        book.frontier.find(f"http://{SITE}/1")
+        book.frontier.queue.answered(SITE, 5)
+        book.frontier.queue.take({"other.org"})
+        book.sample.offer(SITE, Page.from_html(article(9), f"http://{SITE}/9"), has_own_text=True)
+        for site in book.sample.sites():
+            list(book.sample.sample(site))
+            list(book.sample.visited(site))
+        list(book.own_texts.answers())
         for number in range(3):
-            ledger.own_texts.of_page(SITE, f"http://{SITE}/{number}")
-        ledger.own_texts.of_site(SITE)
-        for what in (ledger.visits.after(0), ledger.visits.differences(), ledger.visits.copies()):
+            book.own_texts.of_page(SITE, f"http://{SITE}/{number}")
+        book.own_texts.of_site(SITE)
+        crawl = book.runs.crawl
+        for what in (
+            book.pages.all_found(),
+            book.answers.copies(crawl),
+            book.sitemap_dates.changed(),
+        ):
             list(what)
-        list(ledger.visits.orphans())
-        list(ledger.visits.changed_by_lastmod())
-        ledger.visits.content("1")
-        ledger.visits.of("1")
-        ledger.visits.at(1)
-        ledger.runs.fact("output")
-        ledger.end_run("finished")
+        list(book.answers.orphans(crawl))
+        list(book.sitemap_dates.outcomes(book.pages.published))
+        book.pages.visited_at(1, crawl)
+        book.runs.fact("output")
+        book.begin_ending()
+        for _ in book.clean(is_over=True):
+            pass
+        book.end_run("finished")
 
 
-def made_history(path: Path) -> Path:
-    """Return the file of a history that has all kinds of rows."""
+def made_site(path: Path) -> Path:
+    """Return the file of a book that has published two crawls of a site."""
     for numbers in ([0, 1, 2, 3], [0, 1, 4, 5]):
         crawl = OneCrawl(path)
         for number in numbers:
             html = article(number, prose(len(path.parent.name), number, crawl.at))
-            crawl.see(f"/{number}", html, Answer("e", "m", (address("/1"),)))
+            crawl.see(f"/{number}", html, Answer("e", "m"), links=(address("/1"),))
         crawl.end()
-    with closing(History(path)) as history:
+    with closing(Book(path)) as book:
         text = OwnText(address("/1"), prose(1), "feed")
-        history.own_answers.replace([OwnAnswer(SITE, address("/feed"), "e", "m", (text,))])
-        takeover = history.begin_writing("third", is_complete=False)
-        takeover.add_counter(SITE, "p 1")
-        takeover.add_copy("copy", page_id(address("/0")), address("/copy"))
-        takeover.distrust("other.org")
-        takeover.set_lastmods(SITE, LastmodCounts(20.0, 0.0, 6.0, 1.0))
-        takeover.commit()
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    return path
+        book.own_answers.replace([OwnAnswer(SITE, address("/feed"), "e", "m", (text,))])
+        book.runs.begin()
+        book.sites.add_counter(SITE, "p 1")
+        numbers = book.runs.current, book.runs.crawl
+        book.copies.add("copy", page_id(address("/0")), address("/copy"), *numbers)
+        book.sites.distrust(["other.org"])
+        book.sites.set_lastmods(SITE, LastmodCounts(20.0, 0.0, 6.0, 1.0))
+        book.publish(is_complete=False)
+        book.end_run("finished")
+    return whole(path)
 
 
-def read_history(path: Path) -> None:
-    """Read all of a history, as indexes and the next crawl do it."""
+def read_site(path: Path) -> None:
+    """Read all of a book that is published, as indexes and the next crawl do it."""
     with suppress(ContentSpiderError), closing(Entries(path)) as entries:
         for entry in entries.after(0):
             json.dumps(document_fields(entry.item or {}))
@@ -173,11 +185,11 @@ def read_history(path: Path) -> None:
         entries.follows(entries.position())
         entries.last_crawl()
         entries.last, entries.count(), entries.live_count(), entries.gone_count(0)
-    with suppress(ContentSpiderError), closing(History(path, read_only=True)) as history:
-        list(history.changes())
+    with suppress(ContentSpiderError), closing(Book(path, read_only=True)) as book:
+        list(book.changes.records())
     crawl = OneCrawl(path)
     try:
-        due_pages(crawl.revisits._history, crawl.options)
+        due_pages(crawl.book.known, crawl.options)
         crawl.revisits.own_answers.at(address("/feed"))
         crawl.revisits.lastmods.note(address("/1"), "2026-03-01")
         for number in (0, 1, 6):
@@ -230,31 +242,31 @@ def emptied(folder: Path) -> None:
         path.rmdir() if path.is_dir() else path.unlink()
 
 
-def ledgers(change: Callable[[Path], Change]) -> Callable[[Path], One]:
+def crawls(change: Callable[[Path], Change]) -> Callable[[Path], One]:
     def kind(folder: Path) -> One:
         path = folder / "crawls" / "x.sqlite"
-        changed = change(made_ledger(path))
+        changed = change(made_crawl(path))
 
         def one(draw: random.Random) -> None:
             emptied(path.parent)
             changed(draw, path)
-            read_ledger(path, folder)
+            read_crawl(path, folder)
 
         return one
 
     return kind
 
 
-def histories(change: Callable[[Path], Change]) -> Callable[[Path], One]:
+def sites(change: Callable[[Path], Change]) -> Callable[[Path], One]:
     def kind(folder: Path) -> One:
         path = folder / "crawls" / "x.sqlite"
         path.parent.mkdir()
-        changed = change(made_history(path))
+        changed = change(made_site(path))
 
         def one(draw: random.Random) -> None:
             emptied(path.parent)
             changed(draw, path)
-            read_history(path)
+            read_site(path)
 
         return one
 

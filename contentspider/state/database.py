@@ -297,9 +297,16 @@ class Database:
                 connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
     def give_back(self, pages: int) -> bool:
-        """Return some free database pages to the system; tell whether there are more."""
-        for _ in self.rows(f"PRAGMA incremental_vacuum({pages})"):
-            pass
+        """Commit, and return some free database pages to the system; tell whether there are more.
+        Raises `LedgerFullError`.
+        """
+        try:
+            # `execute` would stop after the first page.
+            self._connection.executescript(f"PRAGMA incremental_vacuum({pages})")
+        except READING as error:
+            raise LedgerFullError(f"{self.name}: {error}") from error
+        if self.is_durable:
+            self.do("BEGIN")
         return self.count("PRAGMA freelist_count") > 0
 
     def rollback(self) -> None:

@@ -1,4 +1,4 @@
-"""The link texts of other pages: their counts in the history, and their way into an index."""
+"""The link texts of other pages: their counts in the book, and their way into an index."""
 
 from __future__ import annotations
 
@@ -8,23 +8,22 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
-from contentspider.state.history.history import History
 
 from contentspider.index.engine import Query, create_engine
 from contentspider.index.sync import Sync
-from contentspider.recrawl.judge import Change, Facts
 from contentspider.site.models.record import page_id
 from contentspider.state.book.anchors import MAX_ANCHORS, MAX_TARGETS
+from contentspider.state.book.book import Book
 from contentspider.state.book.copies import COPIES_KEPT
-from contentspider.state.book.visits import Answer, StoredVisit, Visit, link_lines
+from contentspider.state.book.losses import Losses
 from contentspider.state.crawls.entries import Entries
-from tests.indexes import AT, Memory
+from tests.books import killed
+from tests.indexes import Memory
+from tests.visited import Seen, clean, end, known, see
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
-
-    from contentspider.state.history.writer import HistoryWriter
 
     from contentspider.index.engine import Engine
 
@@ -36,8 +35,16 @@ def address(number: int) -> str:
     return f"http://e.org/{number}"
 
 
+def end_unpublished(book: Book) -> None:
+    """Write the end of a crawl as far as before it is published, as if the process was killed."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(Book, "publish", lambda *_: None)
+        patched.setattr(Book, "end_run", lambda *_: None)
+        end(book, Losses(book))
+
+
 class Site:
-    """A history of crawls of numbered pages, and their links."""
+    """A book of crawls of numbered pages, and their links."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / "e.org.sqlite"
@@ -53,30 +60,34 @@ class Site:
         kills: int = 0,
         copies: Mapping[int, int] | None = None,
     ) -> None:
-        """Write a crawl that *visited* pages and saw *copies*, with their originals. The first
-        *kills* attempts end in the midst.
+        """Write a crawl that *visited* pages and saw *copies*, with their originals. Its end begins
+        anew after *kills*.
         """
         self._crawls += 1
         copies = copies or {}
+        book = Book(self.path)
+        book.begin_crawl()
+        book.begin_run()
+        for page, links in visited.items():
+            self._visit(book, page, links)
         for attempt in range(kills + 1):
-            with closing(History(self.path)) as history:
-                writer = history.begin_writing(f"crawl {self._crawls}", True)
-                for number, (page, links) in enumerate(visited.items(), 1):
-                    if number > writer.last_visit:
-                        self._visit(writer, number, page, links)
-                    if attempt < kills and number == (attempt + 1) * len(visited) // (kills + 1):
-                        writer.keep()
-                        break
-                else:
-                    for page in gone:
-                        known = history.page(page_id(address(page)))
-                        assert known is not None
-                        writer.mark_gone(known, "HTTP 404")
-                    for copy, original in copies.items():
-                        writer.add_copy(
-                            page_id(address(copy)), page_id(address(original)), address(copy)
-                        )
-                    writer.commit()
+            book.begin_ending()
+            losses = Losses(book)
+            for page in gone:
+                losses.mark_gone(known(book, page_id(address(page))), "HTTP 404")
+            for copy, original in copies.items():
+                numbers = book.runs.current, book.runs.crawl
+                ids = page_id(address(copy)), page_id(address(original))
+                book.copies.add(*ids, address(copy), *numbers)
+            if attempt < kills:
+                end_unpublished(book)
+                book.commit()
+                book = killed(book)
+                book.begin_run()
+        end(book, losses)
+        if self._crawls % 2:
+            clean(book)
+        book.close()
         self.live = {
             page: links for page, links in {**self.live, **visited}.items() if page not in set(gone)
         }
@@ -84,7 +95,7 @@ class Site:
         self.copies = {
             copy: (page, crawl)
             for copy, (page, crawl) in self.copies.items()
-            if crawl > self._crawls - COPIES_KEPT
+            if crawl > self._crawls - COPIES_KEPT and copy not in visited
         }
 
     def _linked_page(self, target: int) -> int:
@@ -92,15 +103,13 @@ class Site:
         is_copy = target in self.copies and target not in self.live
         return self.copies[target][0] if is_copy else target
 
-    def _visit(self, writer: HistoryWriter, number: int, page: int, links: Links) -> None:
+    def _visit(self, book: Book, page: int, links: Links) -> None:
         url = address(page)
-        visit = Visit(page_id(url), url, "e.org", AT, Facts("page", 0.5), "h", "t", "m", AT)
-        lines = link_lines({address(target): texts for target, texts in links.items()})
-        item = {"id": visit.id, "url": url, "title": f"Title {page}", "content": "Words."}
-        is_known = page in self.live
-        change = Change("unchanged", "page", 0.0) if is_known else Change("new", "page", 1.0)
-        stored = StoredVisit(number, visit, Answer(links=lines), "Words.", None, not is_known, item)
-        writer.add_visit(stored, change)
+        name, is_known = page_id(url), page in self.live
+        item = {"id": name, "url": url, "title": f"Title {page}", "content": "Words."}
+        lines = {address(target): tuple(texts) for target, texts in links.items()}
+        change = "unchanged" if is_known else "new"
+        see(book, Seen(name, change, text="Words.", item=item, links=lines, values={"url": url}))
 
     def anchors(self) -> dict[int, list[str]]:
         """Return the link texts of each live page, as an index gets them."""
@@ -135,8 +144,8 @@ class Site:
         return sync
 
     def changes(self) -> list[tuple[str, str]]:
-        with closing(History(self.path, read_only=True)) as history:
-            return [(record["change"], record["url"]) for record in history.changes()]
+        with closing(Book(self.path, read_only=True)) as book:
+            return [(record["change"], record["url"]) for record in book.changes.records()]
 
 
 @pytest.fixture
@@ -206,14 +215,15 @@ def test_links_to_many_copies_of_a_page_take_linear_time(tmp_path: Path) -> None
     for count in (50, 200):
         site, calls = Site(tmp_path / str(count)), []
         numbers = range(2, count + 2)
-        with closing(History(site.path)) as history:
-            connection = history._database._connection
+        with closing(Book(site.path)) as book:
+            book.begin_run()
+            connection = book.database._connection
             connection.set_progress_handler(lambda calls=calls: calls.append(None), 100)
-            writer = history.begin_writing("crawl", True)
-            site._visit(writer, 1, 1, {number: ["Home", "Start"] for number in numbers})
+            site._visit(book, 1, {number: ["Home", "Start"] for number in numbers})
             for number in numbers:
-                writer.add_copy(page_id(address(number)), page_id(address(1)), address(number))
-            writer.commit()
+                ids = page_id(address(number)), page_id(address(1))
+                book.copies.add(*ids, address(number), book.runs.current, book.runs.crawl)
+            end(book, Losses(book))
         assert site.anchors() == {1: ["Home", "Start"]}
         steps.append(len(calls))
     assert steps[1] < 6 * steps[0], steps
@@ -228,7 +238,7 @@ def test_other_texts_update_the_index_and_change_no_page(site: Site) -> None:
     assert (sync.report.upserted, sync.report.deleted) == (1, 0)
     assert engine.there[page_id(address(2))].fields["anchors"] == ["Boats"]
     kinds = Counter(change for change, _ in site.changes())
-    assert kinds == {"new": 2, "unchanged": 2}
+    assert kinds == {"new": 2, "unchanged": 2}, "indexes alone need a record of the texts"
     with closing(Entries(site.path)) as entries:
         last = entries.last_crawl()
     assert last is not None
@@ -277,3 +287,19 @@ def test_page_is_found_by_what_others_call_it(site: Site, tmp_path: Path, scheme
         site.sync(engine)
         (hit,) = engine.search(Query("ferry island")).hits
         assert hit.record["url"] == address(2)
+
+
+def test_counts_of_all_runs_add_up(site: Site) -> None:
+    for number in range(6):
+        site.crawl({1: {2: ["Boats"] if number % 2 else ["Ferries", "Boats"]}, 2: {}})
+        assert site.anchors()[2] == (["Boats"] if number % 2 else ["Boats", "Ferries"])
+    with closing(Book(site.path, read_only=True)) as book:
+        sums = dict(
+            book.database.rows(
+                "SELECT text, sum(pages) FROM anchors WHERE target = ? AND text > '' GROUP BY text",
+                (page_id(address(2)),),
+            )
+        )
+        assert sums == {"Boats": 1, "Ferries": 0}
+        rows = "SELECT max(n) FROM (SELECT count(*) AS n FROM anchors GROUP BY target, text)"
+        assert book.database.count(rows) <= 2, "the rows of earlier runs become one"

@@ -1,4 +1,4 @@
-"""The crawls of a machine: which ledger a crawl goes on with, how it stands, and what is in it."""
+"""The crawls of a machine: which book a crawl goes on with, how it stands, and what is in it."""
 
 from __future__ import annotations
 
@@ -8,28 +8,15 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from contentspider.state.history.history import History
 
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.page.input.page import Page
 from contentspider.state.book.book import Book
 from contentspider.state.book.items import ItemBinding
 from contentspider.state.crawls import folder
-from contentspider.state.crawls.books import (
-    crawl_status,
-    history_of,
-    is_hopeless,
-    open_crawl,
-    open_history,
-)
-from contentspider.state.crawls.export import (
-    export_items,
-    find_crawl,
-    find_history,
-    histories,
-)
+from contentspider.state.crawls.books import crawl_status, is_hopeless, open_crawl
+from contentspider.state.crawls.export import books, crawls, export_items, find_crawl
 from contentspider.state.crawls.folder import has_default, index_url, state_folder
-from contentspider.state.database import LedgerBusyError
 from contentspider.state.files.formats import Output
 from tests.messages import raises, wording
 
@@ -37,15 +24,15 @@ from tests.messages import raises, wording
 def crawled(path: Path, *reasons: str | None, unread: bool = True) -> None:
     """Make the ledger of a crawl whose runs ended so (None: it was killed)."""
     for reason in reasons:
-        ledger = Book(path)
-        ledger.begin_run()
-        ledger.frontier.enqueue(b"a", "http://e.org/a", 0, "{}")
-        if unread and ledger.frontier.queue.take():
-            ledger.frontier.finish(1, "retry", "HTTP 503")
-        ledger.commit()
+        book = Book(path)
+        book.begin_run()
+        book.frontier.enqueue(b"a", "http://e.org/a", 0, "{}")
+        if unread and book.frontier.queue.take():
+            book.frontier.finish(1, "retry", "HTTP 503")
+        book.commit()
         if reason:
-            ledger.end_run(reason)
-        ledger.close()
+            book.end_run(reason)
+        book.close()
 
 
 @pytest.mark.parametrize(
@@ -83,34 +70,35 @@ def test_unfinished_crawl_resumes_only_on_request(
     text: str,
 ) -> None:
     crawled(path, *reasons)
-    ledger, is_resumed = open_crawl(path, resume)
+    book, is_resumed = open_crawl(path, resume, 10**9)
     assert is_resumed == goes_on
-    assert len(ledger.runs.all()) == (len(reasons) if goes_on else 0)
+    assert len(book.runs.all()) == (len(reasons) if goes_on else 0)
     assert text in caplog.text
     assert bool(caplog.messages) == bool(text)
-    assert len(list(path.parent.glob("*.sqlite"))) == 2 - goes_on
-    ledger.close()
+    assert list(path.parent.glob("*.sqlite")) == [path]
+    assert book.frontier.states() == ({"retry": 1} if goes_on else {})
+    book.close()
 
 
 def test_resumed_crawl_logs_its_remaining_work(
     path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     crawled(path, "shutdown", unread=False)
-    ledger = Book(path)
+    book = Book(path)
     for name in "bc":
-        ledger.frontier.enqueue(name.encode(), f"http://e.org/{name}", 0, "{}")
-    ledger.frontier.queue.take()
-    ledger.items.hold("e.org", {}, ItemBinding(Page.from_html("<p>Tea</p>")))
-    (run,) = ledger.runs.all()
-    ledger.commit()
-    ledger.close()
-    again, _ = open_crawl(path, resume=True)
+        book.frontier.enqueue(name.encode(), f"http://e.org/{name}", 0, "{}")
+    book.frontier.queue.take()
+    book.items.hold("e.org", {}, ItemBinding(Page.from_html("<p>Tea</p>")))
+    (run,) = book.runs.all()
+    book.commit()
+    book.close()
+    again, _ = open_crawl(path, True, 10**9)
     (said,) = caplog.messages
     assert f"{path}: the run of {run.started} was stopped (shutdown)" in said
     assert said.endswith("3 " + wording("state.left-in-crawl", "0", "1"))
     again.close()
     caplog.clear()
-    anew, _ = open_crawl(path, resume=False)
+    anew, _ = open_crawl(path, False, 10**9)
     anew.close()
     assert (
         f"{path}: the crawl of {run.started} was not finished; this one starts over. To"
@@ -119,60 +107,62 @@ def test_resumed_crawl_logs_its_remaining_work(
 
 
 @pytest.mark.parametrize("reason", ["finished", "shutdown"])
-def test_finished_crawl_leaves_its_pages_to_history(path: Path, reason: str) -> None:
+def test_next_crawl_keeps_only_what_was_published(path: Path, reason: str) -> None:
     crawled(path, reason)
-    history_of(path).parent.mkdir()
-    history_of(path).touch()
-    ledger, _ = open_crawl(path, resume=False)
-    assert len(list(path.parent.glob("*.sqlite"))) == (1 if reason == "finished" else 2)
-    ledger.close()
+    with closing(Book(path)) as book:
+        book.publish(is_complete=True)
+    book, _ = open_crawl(path, False, 10**9)
+    assert book.runs.all() == []
+    assert book.is_complete
+    assert book.frontier.states() == {}
+    book.close()
 
 
-def test_ledger_without_runs_is_not_archived(path: Path) -> None:
+def test_book_without_runs_is_no_unfinished_crawl(
+    path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     Book(path).close()
-    ledger, is_resumed = open_crawl(path, resume=True)
+    book, is_resumed = open_crawl(path, True, 10**9)
     assert not is_resumed
-    assert list(path.parent.glob("*.sqlite")) == [path]
-    ledger.close()
+    assert not caplog.messages
+    book.close()
 
 
-def test_ledger_open_in_other_process_is_not_moved(path: Path) -> None:
+def test_book_that_is_read_can_be_crawled_anew(path: Path) -> None:
     crawled(path, "finished")
-    writer, reader = Book(path), Book(path, read_only=True)
-    reader._database.do("BEGIN")
+    reader = Book(path, read_only=True)
+    reader.database.do("BEGIN")
     assert reader.runs.all()
-    writer.runs.set_fact("name", "value")
-    writer.commit()
-    writer.close()
-    with raises(LedgerBusyError, "ledger-read", path):
-        open_crawl(path, resume=False)
+    book, _ = open_crawl(path, False, 10**9)
+    assert len(reader.runs.all()) == 1, "it sees what it saw"
+    book.close()
     reader.close()
 
 
 def test_crawl_with_queued_urls_or_held_items_can_be_resumed(path: Path) -> None:
     crawled(path, "incomplete", "incomplete")
-    ledger = Book(path)
-    assert is_hopeless(ledger)
-    ledger.items.hold("e.org", {}, ItemBinding(Page.from_html("<p>Tea</p>")))
-    assert not is_hopeless(ledger)
-    ledger.rollback()
-    ledger.frontier.enqueue(b"b", "http://e.org/b", 0, "{}")
-    assert not is_hopeless(ledger)
-    ledger.close()
+    book = Book(path)
+    assert is_hopeless(book)
+    book.items.hold("e.org", {}, ItemBinding(Page.from_html("<p>Tea</p>")))
+    assert not is_hopeless(book)
+    book.rollback()
+    book.frontier.enqueue(b"b", "http://e.org/b", 0, "{}")
+    assert not is_hopeless(book)
+    book.close()
 
 
 def test_status_shows_runs_items_and_failed_addresses(path: Path) -> None:
     crawled(path, "shutdown", None)
-    ledger = Book(path)
+    book = Book(path)
     text = crawl_status(path)
     assert "run 1, started" in text
     assert ": shutdown\nrun 2" in text
     assert "is running (process" in text
     assert "--resume" not in text
-    ledger.items.hold("e.org", {}, ItemBinding(Page.from_html("<p>Tea</p>"), key="k"))
-    ledger.items.record(ItemBinding(Page.from_html("<p>Tea</p>"), key="j"), b"{}")
-    ledger.commit()
-    ledger.close()
+    book.items.hold("e.org", {}, ItemBinding(Page.from_html("<p>Tea</p>"), key="k"))
+    book.items.record(ItemBinding(Page.from_html("<p>Tea</p>"), key="j"), b"{}")
+    book.commit()
+    book.close()
     text = crawl_status(path)
     assert "ended without notice: the process was killed" in text
     assert "items: 1 out, 1 held\n  1 of e.org held until it has been learned" in text
@@ -183,17 +173,17 @@ def test_status_shows_runs_items_and_failed_addresses(path: Path) -> None:
 
 
 def test_status_lists_reasons_for_unread_pages(path: Path) -> None:
-    ledger = Book(path)
-    ledger.begin_run()
+    book = Book(path)
+    book.begin_run()
     reasons = [None, None, *(f"HTTP {code}" for code in range(500, 511))]
     for number, (state, reason) in enumerate(
         [("fetched", "so"), *(("failed", one) for one in reasons), *[("skipped", "noindex")] * 2]
     ):
-        row = ledger.frontier.enqueue(b"%d" % number, f"http://e.org/{number:02}", 0, "{}")
-        ledger.frontier.queue.take()
-        ledger.frontier.finish(row, state, reason)
-    ledger.end_run("shutdown")
-    ledger.close()
+        row = book.frontier.enqueue(b"%d" % number, f"http://e.org/{number:02}", 0, "{}")
+        book.frontier.queue.take()
+        book.frontier.finish(row, state, reason)
+    book.end_run("shutdown")
+    book.close()
     with closing(Book(path, read_only=True)) as looked:
         (run,) = looked.runs.all()
     lines = crawl_status(path).split("\n")
@@ -220,20 +210,16 @@ def test_crawl_lookup_prefers_exact_name_to_partial_match(tmp_path: Path) -> Non
     assert find_crawl("http://www.e.org", state).name == "e.org.sqlite"
     with raises(ContentSpiderError, "no-such-crawl", "[x: "):
         find_crawl("http://[x", state)
-    with pytest.raises(ContentSpiderError, match=rf"{state}/history; its crawls are: none"):
-        find_history("e.org", state)
 
 
 def test_crawl_is_found_by_its_site_name(tmp_path: Path) -> None:
     state = str(tmp_path)
     for name in ("e.org", "f.org-docs-01234567", "g.org-a-01234567", "g.org-b-01234567"):
         crawled(tmp_path / f"{name}.sqlite", "finished")
-        History(history_of(tmp_path / f"{name}.sqlite")).close()
     path = tmp_path / "e.org.sqlite"
     for name in ("e.org", "https://e.org/", "e.org.sqlite", str(path)):
         assert find_crawl(name, state) == path
-        assert find_history(name, state) == history_of(path)
-    assert find_history(str(history_of(path)), state) == history_of(path)
+    assert find_crawl(str(tmp_path / "history" / path.name), state) == path, "as it was"
     assert find_crawl("f.org", state).name == "f.org-docs-01234567.sqlite"
     with pytest.raises(
         ContentSpiderError, match=r"its crawls are: g.org-a-01234567, g.org-b-01234567$"
@@ -241,18 +227,18 @@ def test_crawl_is_found_by_its_site_name(tmp_path: Path) -> None:
         find_crawl("g.org", state)
     with pytest.raises(ContentSpiderError, match=r"h.org: .* its crawls are: e.org, f.org"):
         find_crawl("h.org", state)
-    assert len(histories(state)) == 4
+    assert crawls(state) == ["e.org", "f.org-docs-01234567", "g.org-a-01234567", "g.org-b-01234567"]
 
 
 @pytest.mark.parametrize(("reason", "written"), [(None, 1), ("unchanged", 0), ("dropped", None)])
 def test_items_are_exported_only_if_crawl_has_items(
     path: Path, reason: str | None, written: int | None
 ) -> None:
-    ledger = Book(path)
+    book = Book(path)
     hand = ItemBinding(Page.from_html("<p>Tea</p>"), key="k")
-    ledger.items.record(hand, None if reason else b'{"url": "u"}', reason)
-    ledger.commit()
-    ledger.close()
+    book.items.record(hand, None if reason else b'{"url": "u"}', reason)
+    book.commit()
+    book.close()
     output = path.with_name("items.json")
     assert export_items(path, [Output(output, "json")]) == (written or 0)
     assert output.exists() == (written is not None)
@@ -263,19 +249,19 @@ def test_items_are_exported_only_if_crawl_has_items(
 @pytest.mark.parametrize(
     "content", [b"no database at all, but some text that is long enough", None]
 )
-def test_damaged_history_is_set_aside_with_one_error(
+def test_damaged_book_is_set_aside_with_one_error(
     path: Path, content: bytes | None, caplog: pytest.LogCaptureFixture
 ) -> None:
     if content:
         path.write_bytes(content)
     with caplog.at_level(logging.ERROR):
-        history = open_history(path, 1_000)
-    assert history.live_count() == 0
-    history.close()
+        book, _ = open_crawl(path, False, 1_000)
+    assert book.known.live_count() == 0
+    book.close()
     assert len(caplog.messages) == bool(content)
     for said in caplog.messages:
-        assert said.startswith(f"{path} " + wording("state.book-damaged", "history"))
-        assert wording("state.history-starts-over", "crawl.sqlite.broken") in said
+        assert said.startswith(f"{path} " + wording("state.ledger-damaged", "book"))
+        assert "crawl.sqlite.broken" in said
         assert said.endswith(wording("state.readers-start-over"))
     assert path.with_name(path.name + ".broken").exists() == bool(content)
 
@@ -325,15 +311,20 @@ def test_existing_index_is_default_index(tmp_path: Path, monkeypatch: pytest.Mon
     assert has_default(state)
 
 
-def test_histories_are_listed_by_name(tmp_path: Path) -> None:
-    for name in ("b.org", "a.org", "c.org"):
-        History(history_of(tmp_path / f"{name}.sqlite")).close()
-    found = histories(str(tmp_path))
-    assert found == [tmp_path / f"history/{name}.org.sqlite" for name in "abc"]
+def test_books_are_listed_by_name(tmp_path: Path) -> None:
+    for name in ("b.org", "a.org"):
+        Book(tmp_path / f"{name}.sqlite").close()
+    # What an earlier version left: a history alone, and the ledger of an older crawl.
+    (tmp_path / "history").mkdir()
+    (tmp_path / "history" / "c.org.sqlite").touch()
+    (tmp_path / "a.org.20240101T000000.sqlite").touch()
+    found = books(str(tmp_path))
+    assert found == [tmp_path / f"{name}.org.sqlite" for name in "abc"]
     path = tmp_path / "one.txt"
     path.touch()
     assert find_crawl(str(path), str(tmp_path)) == path, "a file of any name"
+    assert find_crawl("c.org", str(tmp_path)) == tmp_path / "c.org.sqlite"
     with pytest.raises(
-        ContentSpiderError, match=r"one.txt: .* its crawls are: a.org, b.org, c.org$"
+        ContentSpiderError, match=r"two.txt: .* its crawls are: a.org, b.org, c.org$"
     ):
-        find_history("one.txt", str(tmp_path))
+        find_crawl("two.txt", str(tmp_path))

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from contentspider.state.history.history import History
 from scrapy import Spider
 from scrapy.http import XmlResponse
 
@@ -30,12 +29,12 @@ from contentspider.site.models.model import SiteModel
 from contentspider.state.book.book import Book
 from contentspider.state.book.item_json import load_item
 from contentspider.state.book.items import ItemBinding
-from contentspider.state.crawls.books import open_history
+from contentspider.state.crawls.books import open_crawl
 from contentspider.state.crawls.export import export_items
 from contentspider.state.files.formats import Output
 from tests.conftest import read_jsonl
 from tests.fuzzed import RICH, model
-from tests.fuzzed_state import made_history
+from tests.fuzzed_state import made_site
 from tests.messages import raises
 from tests.recrawled import OneCrawl
 from tests.sites import article
@@ -175,11 +174,11 @@ def test_nested_or_unfinished_overrides_and_sites_files_raise_errors(tmp_path: P
         read_sites(tmp_path / "sites.toml")
 
 
-def test_damaged_facts_of_ledger_raise_state_error(path: Path) -> None:
+def test_damaged_facts_of_crawl_raise_state_error(path: Path) -> None:
     with closing(Book(path)) as ledger:
         ledger.begin_run()
-        ledger._database.do("UPDATE runs SET started = 'x'")
-        ledger._database.do("INSERT INTO facts VALUES ('output', '{')")
+        ledger.database.do("UPDATE runs SET started = 'x'")
+        ledger.database.do("INSERT INTO facts VALUES ('output', '{')")
         ledger.commit()
         with pytest.raises(StateError, match="is damaged \\(output: "):
             ledger.runs.fact("output")
@@ -192,18 +191,18 @@ def test_page_with_damaged_content_is_read_anew(
     first = OneCrawl(path)
     first.see("/1", article(1))
     first.end()
-    with closing(History(path)) as history:
-        history._database.do("UPDATE pages SET content = x'00', links = x'00', previous = x'00'")
-        history._database.commit()
+    with closing(Book(path)) as book:
+        book.database.do("UPDATE contents SET data = x'00'")
+        book.commit()
     second = OneCrawl(path)
     assert second.see("/1", article(2))["change"] == "changed"
     page_id = second.see("/1", article(2))["id"]
-    assert second.revisits._history.links(page_id) == {}
+    assert second.revisits.previous_links(second.hand.page.url) == {}
     assert second.end()["changed"] == 1
     assert f"the content of page {page_id} is damaged" in caplog.text
 
 
-def test_damaged_text_in_history_does_not_stop_crawl(path: Path) -> None:
+def test_damaged_text_in_book_does_not_stop_crawl(path: Path) -> None:
     first = OneCrawl(path)
     for number in range(3):
         first.see(f"/{number}", article(number))
@@ -235,8 +234,8 @@ def test_unwritable_output_path_raises_error(name: str, tmp_path: Path) -> None:
         Output.parse(f"{tmp_path}/{name}")
 
 
-def test_history_with_damaged_first_table_is_set_aside(path: Path) -> None:
-    made_history(path)
+def test_book_with_damaged_first_table_is_set_aside(path: Path) -> None:
+    made_site(path)
     with closing(sqlite3.connect(path)) as connection:
         root, size = connection.execute(
             "SELECT rootpage, page_size FROM sqlite_master, pragma_page_size WHERE name='lastmods'"
@@ -245,9 +244,21 @@ def test_history_with_damaged_first_table_is_set_aside(path: Path) -> None:
     data[(root - 1) * size : root * size] = b"\xff" * size
     path.write_bytes(data)
     with pytest.raises(StateError, match="malformed: it is damaged"):
-        History(path)
-    open_history(path, 10**9).close()
+        Book(path)
+    open_crawl(path, False, 10**9)[0].close()
     assert path.with_name("crawl.sqlite.broken").exists()
+
+
+def test_damaged_facts_of_a_visit_do_not_stop_the_end_of_its_crawl(path: Path) -> None:
+    first = OneCrawl(path)
+    for number in range(3):
+        first.see(f"/{number}", article(number))
+    first.end()
+    second = OneCrawl(path)
+    for number in range(3):
+        second.see(f"/{number}", article(number))
+    second.book.database.do("UPDATE pages SET facts = '{' WHERE url LIKE '%/1'")
+    assert second.end()["unchanged"] == 3
 
 
 def test_infinite_history_values_leave_other_revisit_intervals_finite() -> None:

@@ -9,16 +9,17 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
-from contentspider.state.schema import HISTORY, LEDGER
 
 from contentspider.ground.errors import StateError
-from contentspider.state.book import database as module
+from contentspider.state import database as module
+from contentspider.state.book.schema import BOOK, Schema
 from contentspider.state.database import (
     CHECKPOINT_PAGES,
     Database,
     LedgerBusyError,
     LedgerFullError,
     MemoryShortError,
+    SchemaError,
     is_in_use,
     lock_of,
     remove,
@@ -28,6 +29,7 @@ from tests.messages import raises, wording
 if TYPE_CHECKING:
     from pathlib import Path
 
+OTHER = Schema("list", 2, "CREATE TABLE facts (name TEXT);")
 FACT = "INSERT INTO facts VALUES (?, ?)"
 
 
@@ -41,15 +43,15 @@ def test_database_settings_depend_on_durability_and_access_mode(path: Path) -> N
     for durable, synchronous in ((True, 1), (False, 0)):
         with closing(Database(path, durable)) as database:
             found = [database.value(f"PRAGMA {name}") for name in settings]
-            assert found == ["wal", synchronous, CHECKPOINT_PAGES, LEDGER.version]
+            assert found == ["wal", synchronous, CHECKPOINT_PAGES, BOOK.version]
             assert database.is_durable == durable
             assert database.name == str(path)
     with closing(Database(path, read_only=True)) as database:
         assert not database.is_durable
         with pytest.raises(LedgerFullError, match=rf"^{path}: attempt to write a readonly"):
             database.do(FACT, ("a", "1"))
-    memory = Database(None, schema=HISTORY)
-    assert (memory.name, memory.is_durable) == ("the history in memory", False)
+    memory = Database(None)
+    assert (memory.name, memory.is_durable) == ("the book in memory", False)
 
 
 def test_committed_rows_are_visible_to_others_and_rolled_back_rows_vanish(path: Path) -> None:
@@ -90,12 +92,12 @@ def test_queries_return_rows_values_and_counts_or_raise_errors(path: Path) -> No
     assert (database.value(query, ("a",)), database.value(query, ("c",))) == ("a", None)
     assert database.count("SELECT count(*) FROM facts") == 2
     assert database.count("SELECT max(number) FROM items") == 0
-    with pytest.raises(StateError, match=r"^the ledger in memory is damaged: 'a' is not a number$"):
+    with pytest.raises(StateError, match=r"^the book in memory is damaged: 'a' is not a number$"):
         database.count(query, ("a",))
-    with pytest.raises(LedgerFullError, match=r"^the ledger in memory: no such table: x$"):
+    with pytest.raises(LedgerFullError, match=r"^the book in memory: no such table: x$"):
         database.do("SELECT * FROM x")
     damaged = "SELECT json(name) FROM facts UNION ALL SELECT 1"
-    with pytest.raises(LedgerFullError, match=r"^the ledger in memory: malformed JSON$"):
+    with pytest.raises(LedgerFullError, match=r"^the book in memory: malformed JSON$"):
         list(database.rows(damaged))
 
 
@@ -121,7 +123,7 @@ def test_database_without_memory_raises_memory_short_error() -> None:
     database = Database(None)
     for error in (MemoryError(), sqlite3.InterfaceError(), None):
         database._connection = NoMemory(error)  # type: ignore[assignment]
-        with raises(MemoryShortError, "memory-short", "the ledger in memory: "):
+        with raises(MemoryShortError, "memory-short", "the book in memory: "):
             list(database.rows("SELECT 1"))
     assert (MemoryShortError.ending, LedgerFullError.ending) == ("out_of_memory", "ledger_full")
 
@@ -166,7 +168,7 @@ def test_database_file_that_fails_to_open_is_released(path: Path) -> None:
     with pytest.raises(LedgerFullError, match=rf"^{path} cannot be opened: unable to open"):
         Database(path, read_only=True)
     path.write_bytes(b"SQLite format 4" * 100)
-    for schema, name in ((LEDGER, "ledger"), (HISTORY, "history")):
+    for schema, name in ((BOOK, "book"), (OTHER, "list")):
         said = rf"^{path} is not a {name}, or is damaged \(file is not a database\); delete it"
         with pytest.raises(StateError, match=said):
             Database(path, schema=schema)
@@ -174,7 +176,7 @@ def test_database_file_that_fails_to_open_is_released(path: Path) -> None:
     path.write_bytes(b"")
     Database(path).close()
     with pytest.raises(StateError, match=rf"^{path} has unexpected tables; delete"):
-        Database(path, schema=HISTORY._replace(version=LEDGER.version))
+        Database(path, schema=OTHER._replace(version=BOOK.version))
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("CREATE TRIGGER t AFTER INSERT ON facts BEGIN DELETE FROM facts; END")
     with raises(StateError, "other-tables", path):
@@ -200,18 +202,11 @@ def test_sync_flushes_log_and_checkpoints_large_log(
     monkeypatch.setattr(module, "CHECKPOINT_BYTES", log.stat().st_size - 1)
     database.sync()
     assert path.stat().st_size > size
-    assert database.detach()
+    database.close()
     assert not log.exists()
     with pytest.raises(LedgerFullError, match="closed database"):
         database.do("SELECT 1")
     assert not is_in_use(path)
-    assert seen_by_others(path) == ["a"]
-
-
-def test_detach_commits_pending_changes(path: Path) -> None:
-    database = Database(path)
-    database.do(FACT, ("a", "1"))
-    assert database.detach()
     assert seen_by_others(path) == ["a"]
 
 
@@ -237,11 +232,11 @@ def test_damage_at_first_read_closes_database(path: Path) -> None:
 @pytest.mark.parametrize(
     ("damage", "said"),
     [
-        ("INSERT INTO visits VALUES (1, 'a', 'x', 'v', NULL, NULL)", "visits has values of other"),
-        ("INSERT INTO lastmods VALUES (x'00', 1)", "lastmods has values of other types"),
+        ("INSERT INTO copies VALUES ('a', 'x', 'b', 1, 'u')", "copies has values of other types"),
+        ("INSERT INTO sitemap_dates VALUES (x'00', 1)", "sitemap_dates has values of other types"),
         ("INSERT INTO facts VALUES ('a', x'00')", "facts has values of other types"),
         ("DELETE FROM facts", ""),
-        ("INSERT INTO visits VALUES (1, 'a', NULL, 'v', NULL, x'00')", ""),
+        ("INSERT INTO contents VALUES (1, 'page', NULL, NULL, x'00')", ""),
     ],
 )
 def test_values_of_wrong_type_fail_database_check(path: Path, damage: str, said: str) -> None:
@@ -259,7 +254,6 @@ def test_database_check_finds_damaged_pages(path: Path) -> None:
     with closing(Database(path, durable=False)) as database:
         for number in range(2_000):
             database.do(FACT, (f"{number}", "x" * 100))
-        assert database.detach()
     data = bytearray(path.read_bytes())
     data[-40_960:-4_096] = b"\xff" * 36_864
     path.write_bytes(data)
@@ -277,5 +271,86 @@ def test_cyclic_rows_raise_state_error() -> None:
         assert list(database.following(good, 2)) == [(4,)]
         for damaged in ("SELECT 3 WHERE ? < 4", "SELECT 'x' WHERE ? < 4"):
             rows = database.following(damaged)
-            with pytest.raises(StateError, match=r"the ledger in memory is damaged: (3|x) comes"):
+            with pytest.raises(StateError, match=r"the book in memory is damaged: (3|x) comes"):
                 list(rows)
+
+
+OLD = Schema("list", 1, "CREATE TABLE facts (name TEXT);")
+NEW = Schema(
+    "list",
+    3,
+    "CREATE TABLE facts (name TEXT, value TEXT NOT NULL DEFAULT 'none');"
+    "CREATE TABLE more (number INTEGER PRIMARY KEY);",
+    {
+        1: "ALTER TABLE facts ADD COLUMN value TEXT NOT NULL DEFAULT 'none';",
+        2: "CREATE TABLE more (number INTEGER PRIMARY KEY);"
+        " INSERT INTO more SELECT count(*) FROM facts;",
+    },
+)
+
+
+def old_file(path: Path) -> None:
+    with closing(Database(path, schema=OLD)) as database:
+        database.do("INSERT INTO facts VALUES ('a')")
+        database.commit()
+
+
+@pytest.mark.parametrize("read_only", [False, True])
+def test_file_of_an_older_version_is_migrated(path: Path, read_only: bool) -> None:
+    old_file(path)
+    with closing(Database(path, read_only=read_only, schema=NEW)) as database:
+        assert list(database.rows("SELECT * FROM facts")) == [("a", "none")]
+        assert database.count("SELECT number FROM more") == 1
+        assert database.count("PRAGMA user_version") == 3
+        database.check()
+    with closing(Database(path, schema=NEW)) as database:
+        assert database.count("SELECT count(*) FROM more") == 1, "it is migrated once"
+    with raises(SchemaError, "ledger-schema", path, 3):
+        Database(path, schema=OLD)
+    assert not is_in_use(path)
+
+
+def test_reader_does_not_migrate_a_file_that_is_written(path: Path) -> None:
+    old_file(path)
+    with closing(Database(path, schema=OLD)):
+        with raises(LedgerBusyError, "ledger-busy", path):
+            Database(path, read_only=True, schema=NEW)
+        assert seen_by_older(path) == 1
+    with closing(Database(path, read_only=True, schema=NEW)) as database:
+        assert database.count("SELECT number FROM more") == 1
+
+
+def seen_by_older(path: Path) -> int:
+    with closing(sqlite3.connect(path)) as connection:
+        return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def test_failed_migration_leaves_the_file_at_the_last_version_that_it_reached(path: Path) -> None:
+    old_file(path)
+    failing = NEW._replace(migrations={**NEW.migrations, 2: "CREATE TABLE more (a); SELECT x;"})
+    for read_only in (False, True):
+        with pytest.raises((LedgerFullError, StateError)):
+            Database(path, read_only=read_only, schema=failing)
+        assert not is_in_use(path)
+        assert seen_by_older(path) == 2
+    with closing(Database(path, schema=NEW)) as database:
+        assert database.count("SELECT number FROM more") == 1
+
+
+def test_version_without_a_migration_is_refused(path: Path) -> None:
+    old_file(path)
+    with raises(SchemaError, "ledger-schema", path, 1):
+        Database(path, schema=NEW._replace(migrations={2: NEW.migrations[2]}))
+
+
+def test_free_pages_are_given_back_in_portions(path: Path) -> None:
+    with closing(Database(path)) as database:
+        for number in range(200):
+            database.do(FACT, (f"{number}", "x" * 1_000))
+        database.commit()
+        database.do("DELETE FROM facts")
+        database.commit()
+        size = database.count("PRAGMA page_count")
+        assert database.give_back(10)
+        assert database.count("PRAGMA page_count") == size - 10
+        assert not database.give_back(10_000)

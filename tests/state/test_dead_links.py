@@ -8,11 +8,12 @@ from sqlite3 import connect
 from typing import TYPE_CHECKING
 
 import pytest
-from contentspider.state.history import dead_links
-from contentspider.state.history.history import History
 
 from contentspider.site.models.record import page_id
+from contentspider.state.book import dead_links
+from contentspider.state.book.book import Book
 from tests.sites import article
+from tests.visited import Seen, address, crawl, crawling, known, see
 from tests.whole.test_recrawls import Recrawls
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def test_dead_link_is_retried_after_as_long_as_it_was_dead(
     is_waiting: bool,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    links = History(None).dead_links
+    links = Book(None).dead_links
     links.add("http://e.org/c8de77fa7c01642b0e0f74fc0100d28f")
     assert not links.waiting(is_due=True), "what one asks to see an error page"
 
@@ -61,7 +62,7 @@ def test_dead_link_is_retried_after_as_long_as_it_was_dead(
 
 
 def test_dead_link_without_referring_page_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    links = History(None).dead_links
+    links = Book(None).dead_links
     for month in (1, 2, 3, 5, 7):
         monkeypatch.setattr(
             dead_links, "now", lambda month=month: f"2026-0{month}-01T12:00:00+00:00"
@@ -72,6 +73,20 @@ def test_dead_link_without_referring_page_is_forgotten(monkeypatch: pytest.Monke
         assert known == (month < 7)
 
 
+def test_dead_link_that_has_become_a_page_is_forgotten() -> None:
+    book = Book(None)
+    url = address("now-a-page")
+    for name in (url, address("was-a-page")):
+        book.dead_links.add(name)
+    crawl(book, Seen(page_id(address("was-a-page"))))
+    with crawling(book) as losses:
+        see(book, Seen(page_id(url)))
+        losses.mark_gone(known(book, page_id(address("was-a-page"))), "HTTP 404")
+        book.dead_links.forget()
+    left = [name for (name,) in book.database.rows("SELECT id FROM dead")]
+    assert left == [page_id(address("was-a-page"))], "it is gone again"
+
+
 @pytest.mark.thorough
 def test_recrawls_request_dead_links_less_often(site: Site, tmp_path: Path) -> None:
     again = Recrawls(site, tmp_path)
@@ -79,7 +94,7 @@ def test_recrawls_request_dead_links_less_often(site: Site, tmp_path: Path) -> N
     again.crawl()
     assert "/dead" in site.requests
     for options in (("--due",), ()):
-        (path,) = (again.folder / ".scrapy/contentspider/history").glob("*.sqlite")
+        (path,) = (again.folder / ".scrapy/contentspider").glob("*.sqlite")
         with closing(connect(path)) as database, database:
             database.execute("UPDATE dead SET first = '2026-01-01T12:00:00+00:00'")
         site.requests.clear()

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING
 
 import pytest
-from contentspider.state.history.history import History
 
 from contentspider.crawl.revisits.due_pages import CHECKED_EACH, Lastmods, due_pages
-from contentspider.recrawl.judge import NEW_PAGE, Change, judge
+from contentspider.crawl.revisits.ending import no_pause
+from contentspider.recrawl.judge import Facts
 from contentspider.recrawl.lastmod import MIN_CHANGES, MIN_CHECKED, LastmodCounts
 from contentspider.site.models.record import page_id
 from contentspider.state.book.book import Book
-from contentspider.state.book.visits import Answer, StoredVisit, Visit
 from tests.recrawled import SITE, address, options
+from tests.visited import Seen, crawl, see
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,27 +29,19 @@ def days_ago(days: float) -> str:
     return (datetime.now(timezone.utc) - timedelta(days=days)).isoformat(timespec="seconds")
 
 
-def visit(days: float) -> Visit:
+def visit(days: float, change: str = "new", cause: str = "page") -> Seen:
     url = address(f"/{days}")
-    return Visit(page_id(url), url, SITE, days_ago(days), NEW_PAGE, "", "", "", "")
+    values = {"url": url, "at": days_ago(days)}
+    return Seen(page_id(url), change, text="Tea.", cause=cause, values=values)
 
 
 @pytest.fixture
-def history() -> Iterator[History]:
-    """Yield the history of pages that were visited so many days ago as their path says."""
-    made = History(None)
-    takeover = made.begin_writing("1", is_complete=True)
-    for days in DAYS:
-        stored = StoredVisit(1, visit(days), Answer(), "Tea.", None)
-        takeover.add_visit(stored, judge(NEW_PAGE))
-    takeover.commit()
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def ledger() -> Iterator[Book]:
+def book() -> Iterator[Book]:
+    """Yield a book of pages that were visited so many days ago as their path says."""
     made = Book(None)
+    crawl(made, *map(visit, DAYS))
+    made.begin_crawl()
+    made.begin_run()
     yield made
     made.close()
 
@@ -57,27 +50,28 @@ def numbers(urls: list[str]) -> list[float]:
     return [float(url.removeprefix(address("/"))) for url in urls]
 
 
-def test_most_overdue_pages_come_first(history: History) -> None:
-    found = numbers(due_pages(history, options(mean_interval=7, max_interval=30)))
+def test_most_overdue_pages_come_first(book: Book) -> None:
+    found = numbers(due_pages(book.known, options(mean_interval=7, max_interval=30)))
     assert found[:2] == [-1, 99]
     assert set(found) <= {-1, 99, 9, 8}
-    found = numbers(due_pages(history, options(mean_interval=0.001, max_interval=1)))
+    found = numbers(due_pages(book.known, options(mean_interval=0.001, max_interval=1)))
     assert found == [-1, 99, 9, 8, 1], "no page is due within an hour"
-    found = numbers(due_pages(history, options(mean_interval=500, max_interval=500)))
+    found = numbers(due_pages(book.known, options(mean_interval=500, max_interval=500)))
     assert found == [-1]
 
 
-def test_empty_history_has_no_due_pages() -> None:
-    empty = History(None)
-    assert due_pages(empty, options()) == []
+def test_empty_book_has_no_due_pages() -> None:
+    empty = Book(None)
+    assert due_pages(empty.known, options()) == []
     empty.close()
 
 
-def test_sitemap_dates_tell_which_known_pages_changed(history: History, ledger: Book) -> None:
-    lastmods = Lastmods(history, ledger.visits)
+def test_sitemap_dates_tell_which_known_pages_changed(book: Book) -> None:
+    lastmods = Lastmods(book)
     for days, lastmod in ((9, days_ago(5)), (8, days_ago(20)), (1, "yesterday"), (7, days_ago(5))):
         lastmods.note(address(f"/{days}"), lastmod)
-    found = {days: ledger.visits.has_changed(page_id(address(f"/{days}"))) for days in (9, 8, 1, 7)}
+    has_changed = book.sitemap_dates.has_changed
+    found = {days: has_changed(page_id(address(f"/{days}"))) for days in (9, 8, 1, 7)}
     assert found == {9: True, 8: False, 1: None, 7: None}
 
 
@@ -91,37 +85,34 @@ def test_sitemap_dates_tell_which_known_pages_changed(history: History, ledger: 
     ],
 )
 def test_pages_changed_according_to_sitemap_come_first(
-    truth: LastmodCounts | None, expected: list[float], history: History, ledger: Ledger
+    truth: LastmodCounts | None, expected: list[float], book: Book
 ) -> None:
-    history.lastmods = {SITE: truth} if truth is not None else {}
-    lastmods = Lastmods(history, ledger.visits)
+    book.sites.lastmods = {SITE: truth} if truth is not None else {}
+    lastmods = Lastmods(book)
     lastmods.note(address("/99"), days_ago(5))
     assert numbers(list(lastmods.choose([address("/9"), address("/8")]))) == expected
 
 
 @pytest.mark.parametrize(("truth", "asked"), [(TRUSTED, 3), (LastmodCounts(), 101)])
 def test_sample_of_unchanged_pages_is_checked_despite_sitemap(
-    truth: LastmodCounts, asked: int, ledger: Book, caplog: pytest.LogCaptureFixture
+    truth: LastmodCounts, asked: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO")
-    history = History(None)
-    takeover = history.begin_writing("1", is_complete=True)
-    for number in range(2 * CHECKED_EACH + 1):
-        stored = StoredVisit(1, visit(number + 10), Answer(), "Tea.", None)
-        takeover.add_visit(stored, judge(NEW_PAGE))
-        ledger.visits.note_lastmod(page_id(address(f"/{number + 10}")), has_changed=False)
-    takeover.commit()
-    history.lastmods = {SITE: truth}
-    due = [address(f"/{number + 10}") for number in range(2 * CHECKED_EACH + 1)]
-    lastmods = Lastmods(history, ledger.visits)
-    found = numbers(list(lastmods.choose(due)))
+    book = Book(None)
+    days = [number + 10 for number in range(2 * CHECKED_EACH + 1)]
+    crawl(book, *map(visit, days))
+    for number in days:
+        book.sitemap_dates.note(page_id(address(f"/{number}")), has_changed=False)
+    book.sites.lastmods = {SITE: truth}
+    lastmods = Lastmods(book)
+    found = numbers(list(lastmods.choose([address(f"/{number}") for number in days])))
     assert len(found) == asked
     assert found[0] == 10
     messages = [message for message in caplog.messages if "sitemaps" in message]
     assert len(messages) == (1 if asked == 3 else 0)
     assert all("101" in message and str(CHECKED_EACH) in message for message in messages)
     assert numbers(list(lastmods.choose([address("/5")]))) == [5], "it is not known"
-    history.close()
+    book.close()
 
 
 @pytest.mark.parametrize(
@@ -132,22 +123,21 @@ def test_sample_of_unchanged_pages_is_checked_despite_sitemap(
         (True, "unchanged", "", LastmodCounts(false_changed=1)),
         (False, "unchanged", "", LastmodCounts(true_unchanged=1)),
         (False, "changed", "fields", LastmodCounts(false_unchanged=1)),
-        (True, "refiltered", "model", None),
+        (True, "changed", "model", None),
         (True, "new", "page", None),
         (None, "changed", "page", None),
     ],
 )
 def test_sitemap_dates_are_judged_by_observed_changes(
-    was_said: bool | None, change: str, cause: str, truth: LastmodCounts | None, ledger: Ledger
+    was_said: bool | None, change: str, cause: str, truth: LastmodCounts | None, book: Book
 ) -> None:
-    history = History(None)
-    found = visit(9)
+    found = visit(9, change, cause)
+    if cause == "fields":
+        found.values["facts"] = Facts("", fields=(("price", 1, 2),))  # type: ignore[index]
     if was_said is not None:
-        ledger.visits.note_lastmod(found.id, was_said)
-    lastmods = Lastmods(history, ledger.visits)
-    lastmods.judge(found, Change(change, cause, 1.0))
-    judged: dict[str, LastmodCounts] = {}
-    history.set_lastmods = judged.__setitem__  # type: ignore[attr-defined]
-    lastmods.write(history)  # type: ignore[arg-type]
-    assert judged == ({} if truth is None else {SITE: truth})
-    history.close()
+        book.sitemap_dates.note(found.name, was_said)
+    see(book, found)
+    counts = asyncio.run(Lastmods(book).count(lambda: no_pause(0, 0)))
+    assert counts == ({} if truth is None else {SITE: truth})
+    # What an interrupted end has counted is not counted twice.
+    assert asyncio.run(Lastmods(book).count(lambda: no_pause(0, 0))) == counts

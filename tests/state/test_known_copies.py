@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from itertools import count
 from typing import TYPE_CHECKING
 
 import pytest
-from contentspider.state.history.history import History
 
 from contentspider.crawl.revisits.copies import MIN_TEXT_CHARS, KnownCopies
 from contentspider.page.input.page import Page
-from contentspider.recrawl.judge import NEW_PAGE, judge
 from contentspider.site.models.record import page_id
+from contentspider.state.book.book import Book
 from contentspider.state.book.copies import COPIES_KEPT
-from contentspider.state.book.visits import Answer, StoredVisit, Visit
 from tests.recrawled import SITE, Crawls, address
 from tests.sites import article, prose
+from tests.visited import Seen, clean, crawl, crawling, see
 from tests.whole.test_recrawls import Recrawls
 
 if TYPE_CHECKING:
@@ -88,28 +88,50 @@ def test_copy_replaces_page_that_is_gone(site: Site, tmp_path: Path) -> None:
 
 
 def test_copies_not_seen_for_several_crawls_are_forgotten() -> None:
-    history = History(None)
-    visit = Visit("1", "http://e.org/1", "e.org", "", NEW_PAGE, "", "", "", "")
+    book = Book(None)
     for number in range(COPIES_KEPT + 2):
-        takeover = history.begin_writing(str(number), is_complete=number != 1)
-        takeover.add_visit(StoredVisit(number, visit, Answer(), "Tea.", None), judge(NEW_PAGE))
-        if not number:
-            takeover.add_copy("2", "1", "https://e.org/2")
-        takeover.commit()
-        assert history.original_of("2") == ("1" if number <= COPIES_KEPT else "")
-    history.close()
+        with crawling(book, is_complete=number != 1):
+            see(book, Seen("1", "unchanged" if number else "new", number, text="Tea."))
+            if not number:
+                book.copies.add("2", "1", "https://e.org/2", book.runs.current, book.runs.crawl)
+        clean(book)
+        assert book.known.original_of("2") == ("1" if number <= COPIES_KEPT else "")
+        rows = book.database.count("SELECT count(*) FROM copies")
+        assert rows == (1 if number <= COPIES_KEPT else 0)
+    book.close()
+
+
+def test_copies_that_crawls_see_again_stay(path: Path) -> None:
+    book = Book(path)
+    crawl(book, Seen("1", text="One."))
+
+    def copies(*names: str, is_complete: bool = True) -> None:
+        with crawling(book, is_complete):
+            for name in names:
+                url = f"https://e.org/{name}"
+                book.copies.add(name, "1", url, book.runs.current, book.runs.crawl)
+
+    copies("x", "y")
+    for is_complete in (True, False, False, True):
+        copies(is_complete=is_complete)
+        assert book.known.original_of("x") == "1"
+    copies("y")
+    assert (book.known.original_of("x"), book.known.original_of("y")) == ("", "1")
+    assert book.known.copies_of("1") == ["https://e.org/y"]
+    book.close()
 
 
 @pytest.fixture
 def crawls(tmp_path: Path) -> Iterator[Crawls]:
     """Yield the crawls of a site of which /print/1 is known to be a copy of /1."""
     made = Crawls(tmp_path / "history.sqlite")
-    known = made.known()
-    takeover = known.begin_writing("1", is_complete=False)
-    takeover.add_copy(page_id(address("/print/1")), page_id(address("/1")), address("/print/1"))
-    takeover.add_copy(page_id(address("/2")), page_id(address("/3")), address("/2"))
-    takeover.commit()
-    known.close()
+    with closing(made.known()) as book:
+        book.runs.begin()
+        for copy, original in (("/print/1", "/1"), ("/2", "/3")):
+            ids = page_id(address(copy)), page_id(address(original))
+            book.copies.add(*ids, address(copy), book.runs.current, book.runs.crawl)
+        book.publish(is_complete=False)
+        book.end_run("finished")
     yield made
     made.close()
 
@@ -120,7 +142,7 @@ def page(path: str, html: str) -> Page:
 
 def test_copy_waits_for_known_page_with_same_text(crawls: Crawls) -> None:
     crawl = crawls.begin()
-    copies = KnownCopies(crawl.book.visits, crawl.revisits._history, crawl.revisits._refilter)
+    copies = KnownCopies(crawl.book, crawl.revisits._refilter)
     copy = page("/copy", article(1))
     assert copies.unread_original(copy, address("/copy"), SITE) == page_id(address("/1"))
     assert copies.unread_original(copy, address("/copy"), "other.org") == ""
@@ -176,7 +198,7 @@ def test_short_text_is_never_copy(crawls: Crawls) -> None:
     assert read_original(page("/print/1", short + "x"), address("/print/1"), SITE)
 
 
-def test_copies_found_in_crawl_are_stored_in_history(crawls: Crawls) -> None:
+def test_copies_found_in_crawl_are_stored_in_book(crawls: Crawls) -> None:
     crawl = crawls.begin()
     crawl.see("/1", article(1))
     row = crawl.address("/other", "skipped", "duplicate")
@@ -187,5 +209,5 @@ def test_copies_found_in_crawl_are_stored_in_history(crawls: Crawls) -> None:
     assert not crawl.book.claims.claim(claim, row)
     crawl.end()
     known = crawls.known()
-    assert known.original_of(page_id(address("/other"))) == page_id(address("/1"))
+    assert known.known.original_of(page_id(address("/other"))) == page_id(address("/1"))
     known.close()

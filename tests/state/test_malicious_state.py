@@ -13,19 +13,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from contentspider.state.history.history import History
 
 from contentspider.ground import compression
 from contentspider.ground.errors import StateError
 from contentspider.page.input.page import Page
 from contentspider.site.learn.learner import SiteLearner
+from contentspider.state.book import contents
 from contentspider.state.book.book import Book
-from contentspider.state.crawls.books import crawl_status, open_crawl, open_history
+from contentspider.state.crawls.books import crawl_status, open_crawl
 from contentspider.state.crawls.entries import Entries
 from contentspider.state.database import LedgerFullError
 from contentspider.state.stores.models import ModelStore
 from tests.conftest import read_jsonl, run
-from tests.fuzzed_state import TRICKS, made_history, made_ledger
+from tests.fuzzed_state import TRICKS, made_crawl, made_site
 from tests.sites import article, small_site
 
 if TYPE_CHECKING:
@@ -38,24 +38,24 @@ def changed(path: Path, *statements: str) -> None:
 
 
 @pytest.mark.parametrize("trick", TRICKS)
-def test_ledger_with_foreign_tables_is_set_aside(path: Path, trick: str) -> None:
-    changed(made_ledger(path), trick.format("items"))
+def test_book_with_foreign_tables_is_set_aside(path: Path, trick: str) -> None:
+    changed(made_crawl(path), trick.format("items"))
     started = time.process_time()
     with pytest.raises(StateError):
         crawl_status(path)
-    ledger, is_resumed = open_crawl(path, resume=True)
+    ledger, is_resumed = open_crawl(path, True, 10**9)
     ledger.close()
     assert not is_resumed
     assert path.with_name("crawl.sqlite.broken").exists()
     assert time.process_time() - started < 2
 
 
-def test_history_with_view_is_rejected_and_set_aside(path: Path) -> None:
-    changed(made_history(path), TRICKS[0].format("pages"))
-    for read in (Entries, History):
+def test_book_with_view_is_rejected_and_set_aside(path: Path) -> None:
+    changed(made_site(path), TRICKS[0].format("pages"))
+    for read in (Entries, Book):
         with pytest.raises(StateError, match="has unexpected tables"):
             read(path)
-    open_history(path, 10**9).close()
+    open_crawl(path, False, 10**9)[0].close()
     assert path.with_name("crawl.sqlite.broken").exists()
 
 
@@ -67,33 +67,32 @@ def test_database_of_other_program_is_left_unchanged(path: Path) -> None:
     assert path.read_bytes() == before
 
 
-def test_ledger_check_finds_values_of_wrong_type(path: Path) -> None:
-    changed(made_ledger(path), "UPDATE visits SET address = 'x' WHERE number = 1")
-    with closing(Book(path)) as ledger, pytest.raises(StateError, match="visits has values"):
-        ledger.check()
+def test_check_of_book_finds_values_of_wrong_type(path: Path) -> None:
+    changed(made_crawl(path), "UPDATE pages SET address = 'x' WHERE number = 1")
+    with closing(Book(path)) as book, pytest.raises(StateError, match="pages has values"):
+        book.check()
 
 
 def test_decompression_bombs_are_not_unpacked(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compression, "MAX_BYTES", 1_000_000)
-    bomb = zlib.compress(bytes(50_000_000)).hex()
-    columns = (
-        "items SET line",
-        "visits SET content",
-        "pages SET page",
-        "own_texts SET record",
-        "held_items SET page",
-    )
+    monkeypatch.setattr(contents, "MAX_BYTES", 1_000_000)
+    bomb = contents._pack(bytes(50_000_000), None).hex()
+    texts = zlib.compress(bytes(50_000_000)).hex()
     changed(
-        made_ledger(path),
-        *(f"UPDATE {column} = x'{bomb}'" for column in columns),
+        made_crawl(path),
+        f"UPDATE contents SET data = x'{bomb}', dictionary = NULL, base = NULL",
+        f"UPDATE own_texts SET record = x'{texts}'",
     )
-    with closing(Book(path)) as ledger:
-        assert list(ledger.items.lines()) == []
-        assert list(ledger.pages.sample("e.org")) == []
-        assert list(ledger.items.held_pages("e.org")) == []
-        assert ledger.own_texts.of_site("e.org") == []
-        with pytest.raises(StateError, match="visit 1 is damaged"):
-            list(ledger.visits.after(0))
+    with closing(Book(path)) as book:
+        assert list(book.items.lines()) == []
+        assert list(book.sample.sample("e.org")) == []
+        assert list(book.sample.visited("e.org")) == []
+        assert list(book.items.held_pages("e.org")) == []
+        assert book.own_texts.of_site("e.org") == []
+        book.begin_run()
+        book.publish(is_complete=True)
+        assert book.known.content("1") is book.known.stored("1") is None
+        assert book.known.links("1") == {}
 
 
 def test_site_name_cannot_escape_models_folder(tmp_path: Path) -> None:
@@ -110,7 +109,6 @@ def test_resumed_crawl_ignores_malicious_paths_in_its_ledger(site: Site, tmp_pat
     small_site(site, 12)
     home = tmp_path / "a" / "b" / "c"
     home.mkdir(parents=True)
-    # Of a finished crawl no pages are in the ledger.
     run("crawl", site.url, "--own-site", "--max-pages", "11", cwd=home)
     (ledger,) = home.glob(".scrapy/contentspider/*.sqlite")
     changed(

@@ -7,11 +7,11 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
-from contentspider.state.history.history import History
 
+from contentspider.state.book.book import Book
 from contentspider.state.stores.models import ModelStore
 from contentspider.state.stores.remote import Objects, RemoteError, open_objects
-from contentspider.state.stores.shared import SharedHistory
+from contentspider.state.stores.shared import SharedBook
 from contentspider.state.stores.shared_models import SharedModels, open_models
 from tests.messages import wording
 from tests.site.test_generations import learned
@@ -25,34 +25,34 @@ def objects(request: pytest.FixtureRequest, tmp_path: Path) -> Objects:
     return open_objects(f"{request.param}://{where}")
 
 
-def with_history(folder: Path, text: str) -> Path:
+def with_book(folder: Path, text: str) -> Path:
     path = folder / "e.org.sqlite"
-    history = History(path)
-    history._database.do("INSERT OR REPLACE INTO distrusted VALUES (?)", (text,))
-    history._database.commit()
-    history.close()
+    book = Book(path)
+    book.sites.distrust([text])
+    book.commit()
+    book.close()
     return path
 
 
-def test_history_is_shared_between_machines(objects: Objects, tmp_path: Path) -> None:
-    paths = [with_history(tmp_path / "a", "one"), tmp_path / "b" / "e.org.sqlite"]
-    first, second = (SharedHistory(objects, path) for path in paths)
+def test_book_is_shared_between_machines(objects: Objects, tmp_path: Path) -> None:
+    paths = [with_book(tmp_path / "a", "one"), tmp_path / "b" / "e.org.sqlite"]
+    first, second = (SharedBook(objects, path) for path in paths)
     first.pull()  # it was never sent
     second.pull()
-    history = History(paths[1], read_only=True)
-    assert history.distrusted == {"one"}
-    history.close()
+    book = Book(paths[1], read_only=True)
+    assert book.sites.distrusted == {"one"}
+    book.close()
     before = objects.read("e.org/history.json")
     first.push()
     assert objects.read("e.org/history.json") == before, "nothing is new"
     first.begin_change()
-    with_history(tmp_path / "a", "two")
+    with_book(tmp_path / "a", "two")
     first.push()
     paths[1].with_name("e.org.sqlite-wal").write_bytes(b"of the old file")
     second.pull()
-    history = History(paths[1], read_only=True)
-    assert history.distrusted == {"one", "two"}
-    history.close()
+    book = Book(paths[1], read_only=True)
+    assert book.sites.distrusted == {"one", "two"}
+    book.close()
     assert not list(tmp_path.glob("*/.pu*")), "no copy is left"
     second.begin_change()
     paths[1].write_bytes(b"no database" * 100)
@@ -60,7 +60,7 @@ def test_history_is_shared_between_machines(objects: Objects, tmp_path: Path) ->
         second.push()
     (tmp_path / "file").touch()
     with pytest.raises(RemoteError, match=r"file/e.org.sqlite cannot be written: .*file'"):
-        SharedHistory(objects, tmp_path / "file" / "e.org.sqlite").pull()
+        SharedBook(objects, tmp_path / "file" / "e.org.sqlite").pull()
 
 
 def test_models_and_overrides_are_shared_between_machines(objects: Objects, tmp_path: Path) -> None:

@@ -117,6 +117,7 @@ class CrawlEnd:
                 book.sites.add_counter(site, place)
         for site, site_counts in lastmods.items():
             book.sites.set_lastmods(site, site_counts)
+        book.dead_links.forget()
         book.sites.distrust(self.distrusted)
         book.sites.set_stale(stale)
         for site in stale - set(self.stale):
@@ -176,8 +177,8 @@ class CrawlEnd:
             before = old_links if old_state == LIVE else None
             after = links if state == LIVE else None
             book.anchors.replace(before, after, run)
-            if state == LIVE != old_state:
-                book.anchors.note(page_id, "", run)
+            if (state == LIVE) != (old_state == LIVE):
+                book.copies.note(page_id, run)
             await pause()
         book.anchors.flush(run)
         for _ in book.anchors.update(run, book.runs.crawl):

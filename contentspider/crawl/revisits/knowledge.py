@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
+from contentspider.ground.errors import DAMAGE
 from contentspider.recrawl.changes import BY_PAGE
 from contentspider.recrawl.counters import Counters
 from contentspider.recrawl.judge import Facts, Knowledge, judge
@@ -47,10 +49,11 @@ class CrawlKnowledge:
         for site, count in book.pages.plain_counts():
             differences.add_plain(site, count)
         for version in book.pages.all_found("AND facts != ''"):
-            site, facts = version.site, load_facts(version.facts)
-            is_check = book.answers.of(version.address).is_check
-            cause = judge(facts, self.of(site)).cause if facts.numbered else ""
-            differences.add(site, facts, is_check, is_proof=cause == BY_PAGE)
+            with suppress(*DAMAGE):
+                site, facts = version.site, load_facts(version.facts)
+                is_check = book.answers.of(version.address).is_check
+                cause = judge(facts, self.of(site)).cause if facts.numbered else ""
+                differences.add(site, facts, is_check, is_proof=cause == BY_PAGE)
             await pause()
         counters = await _find_counters(differences, book, refilter, pause)
         self._templates = differences.templates

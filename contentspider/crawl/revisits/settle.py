@@ -140,8 +140,9 @@ class Settlement:
         base = book.pages.known(previous_id or version.id)
         if base is not None and base.state != LIVE:
             base = None
-        # The facts that are not stored are found anew where they are needed.
-        facts = load_facts(version.facts) if version.facts else Facts("")
+        facts = Facts("")  # facts that are not stored, or damaged, are found anew where need be
+        with suppress(*DAMAGE):
+            facts = load_facts(version.facts) if version.facts else facts
         return Visit(
             id=version.id,
             url=version.url,
@@ -208,6 +209,7 @@ class Settlement:
         """
         for version in self._book.pages.all_found("AND facts != '' AND origin = 'visit'"):
             with suppress(*DAMAGE):
+                load_facts(version.facts)
                 visit = self._visit_of(version)
                 change = judge(visit.facts, self._knowledge.of(version.site))
                 if _has_new_template_lines(visit.facts, change):

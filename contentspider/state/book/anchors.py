@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import suppress
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from contentspider.ground.errors import DAMAGE
@@ -140,6 +141,21 @@ class Anchors:
                 update.write(target)
             yield
 
+    def clean(self) -> Iterator[None]:
+        """Delete the published counts of links that no page has any more. Yields after each of 256
+        portions, so that the caller can pause.
+        """
+        bounds = [f"{number:02x}" for number in range(256)] + ["g"]
+        for first, end in pairwise(bounds):
+            self._database.do(
+                "DELETE FROM anchors WHERE target >= ? AND target < ? AND (target, text) IN"
+                " (SELECT target, text FROM anchors WHERE target >= ? AND target < ?"
+                " GROUP BY target, text HAVING sum(pages) = 0"
+                " AND max(run) <= (SELECT run FROM published))",
+                (first, end, first, end),
+            )
+            yield
+
     def _other_targets(self, text: str) -> list[str]:
         """Return the pages that links with a *text* lead to, without those of this run.
 
@@ -149,7 +165,10 @@ class Anchors:
         none.
         """
         pages: set[str] = set()
-        query = f"SELECT {LINKED_PAGE}, max(run) FROM anchors WHERE text = ? GROUP BY target"  # noqa: S608
+        query = (
+            f"SELECT {LINKED_PAGE}, max(run) FROM anchors WHERE text = ?"  # noqa: S608 - our own names
+            " GROUP BY target HAVING sum(pages) > 0"
+        )
         for page, run in self._database.rows(query, (text,)):
             if run <= self._pages.published:
                 pages.add(page)

@@ -13,11 +13,10 @@ from typing import Any
 
 from contentspider.ground.errors import DAMAGE, StateError
 from contentspider.ground.times import now
-from contentspider.recrawl.changes import UNCHANGED
 from contentspider.state.book.anchors import Anchors
 from contentspider.state.book.answers import Answers, SitemapDates
 from contentspider.state.book.broken import BrokenAddresses
-from contentspider.state.book.changes import LAST_CRAWL, Changes
+from contentspider.state.book.changes import Changes
 from contentspider.state.book.contents import Contents
 from contentspider.state.book.copies import Copies
 from contentspider.state.book.dead_links import DeadLinks
@@ -211,11 +210,15 @@ class Book:
             do("DELETE FROM anchors WHERE run > ?", since)
             do("DELETE FROM copies WHERE run > ?", since)
             do("UPDATE changes SET reason = '' WHERE run > ? AND change = 'new'", since)
+            known = (
+                "coalesce((SELECT {} FROM pages AS known WHERE known.id = pages.id AND"
+                " known.run <= (SELECT run FROM published) ORDER BY known.run DESC LIMIT 1), {})"
+            ).format
             do(
-                "UPDATE pages SET doubt = '', (anchors, missing_in) = (SELECT coalesce("
-                "max(known.anchors), ''), coalesce(max(known.missing_in), 0) FROM pages AS known"
-                " WHERE known.id = pages.id AND known.run <= ?) WHERE run > ?",
-                (*since, *since),
+                f"UPDATE pages SET doubt = '', anchors = {known('anchors', repr(''))},"  # noqa: S608
+                f" missing_in = {known('missing_in', 0)},"
+                f" seq = iif(seq = record, seq, {known('seq', 0)}) WHERE run > ?",
+                since,
             )
         self.runs.set_fact(ENDING_FACT, True)
 
@@ -238,9 +241,10 @@ class Book:
         self.pages.forget()
 
     def clean(self, is_over: bool) -> Iterator[None]:
-        """Delete what nobody needs any more: versions of pages that newer ones replace, contents
-        without a page, and (if the crawl *is_over*) what only its requests needed. Yields and
-        commits after each portion, so that the caller can pause, or stop.
+        """Delete what nobody needs any more: versions of pages that newer ones replace, records of
+        pages that earlier crawls found unchanged, counts of links that are gone, contents without a
+        page, and (if the crawl *is_over*) what only its requests needed. Yields and commits after
+        each portion, so that the caller can pause, or stop.
         """
         if is_over:
             for table in ("claims", "answers", "sitemap_dates"):
@@ -248,31 +252,28 @@ class Book:
             for index in INDEXES_AT_THE_END:
                 self.database.do(f"DROP INDEX IF EXISTS {index}")
         self.copies.clean()
+        for _ in self.anchors.clean():
+            self.commit()
+            yield
+        while self.changes.forget_unchanged(PORTION):
+            self.commit()
+            yield
         yield from self._delete(
             "pages",
             "run <= (SELECT run FROM published) AND EXISTS (SELECT 1 FROM pages AS newer"
             " WHERE newer.id = pages.id AND newer.run > pages.run"
             " AND newer.run <= (SELECT run FROM published))",
         )
-        yield from self._delete(
-            "changes",
-            f"change = '{UNCHANGED}' AND crawl < {LAST_CRAWL}",
-            column="seq",
-        )
         yield from self._delete_contents()
         while self.database.give_back(PORTION):
-            self.commit()
             yield
-        self.commit()
 
-    def _delete(self, table: str, which: str, column: str = "number") -> Iterator[None]:
+    def _delete(self, table: str, which: str) -> Iterator[None]:
         """Delete the rows of a table that fulfil a condition, in portions by their numbers."""
-        count = self.database.count
-        lowest = count(f"SELECT min({column}) FROM {table}")  # noqa: S608 - our own names
-        last = count(f"SELECT max({column}) FROM {table}")  # noqa: S608 - our own names
-        for first in range(lowest, last + 1, PORTION):
+        last = self.database.count(f"SELECT max(number) FROM {table}")  # noqa: S608 - our own names
+        for first in range(0, last + 1, PORTION):
             self.database.do(
-                f"DELETE FROM {table} WHERE {column} >= ? AND {column} < ? AND {which}",  # noqa: S608
+                f"DELETE FROM {table} WHERE number >= ? AND number < ? AND {which}",  # noqa: S608
                 (first, first + PORTION),
             )
             self.commit()

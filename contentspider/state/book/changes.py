@@ -111,6 +111,16 @@ class Changes:
         """Return the number of the last published record."""
         return self._database.count(f"SELECT max(seq) FROM changes WHERE {IS_PUBLISHED}")  # noqa: S608
 
+    def forget_unchanged(self, most: int) -> bool:
+        """Delete up to *most* records of unchanged pages, of crawls before the last one that is
+        published; tell whether there were any.
+        """
+        statement = (
+            "DELETE FROM changes WHERE seq IN (SELECT seq FROM changes WHERE change = 'unchanged'"  # noqa: S608
+            f" AND crawl < {LAST_CRAWL} LIMIT ?)"
+        )
+        return self._database.do(statement, (most,)).rowcount > 0
+
     def records(
         self, since: int = 0, after: str = "", kinds: Sequence[str] = CHANGES
     ) -> Generator[dict[str, Any], None, None]:

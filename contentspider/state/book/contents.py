@@ -36,7 +36,7 @@ ENOUGH = 20  # the number of contents that make a dictionary
 WORDS_BYTES = 112_000
 WORTH = 0.85  # a new dictionary is made if the present one leaves more of a content than this share
 CACHE_BYTES = 4_000_000  # of contents that were read or written last
-MAX_BASES = 8  # a longer chain of bases is damage
+MAX_BASES = 1  # a longer chain of bases is damage
 
 
 class Contents:
@@ -67,6 +67,8 @@ class Contents:
         if kind not in self._present:
             self._present[kind] = self._newest(kind)
         number, words = self._present[kind]
+        if base is not None and self._is_long(base):
+            base = self.base(base)
         try:
             words += self.get(base) if base is not None else b""
         except DAMAGE:
@@ -91,7 +93,7 @@ class Contents:
         )
         if row is None:
             raise LookupError(f"content {number} is missing")
-        if _bases > MAX_BASES:
+        if _bases > MAX_BASES + 1:
             raise ValueError(f"content {number} has too many bases")
         dictionary, base, packed = row
         words = self._words_of(dictionary)
@@ -106,6 +108,14 @@ class Contents:
         query = "SELECT base FROM contents WHERE number = ?"
         base: int | None = self._database.value(query, (number,))
         return base
+
+    def _is_long(self, number: int) -> bool:
+        """Tell whether a content has so many bases that it is no good base itself."""
+        base: int | None = number
+        for _ in range(MAX_BASES):
+            if (base := self.base(base)) is None:
+                return False
+        return True
 
     def kind(self, number: int) -> str:
         """Return the kind of a content, "" if it is missing."""

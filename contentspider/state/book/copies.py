@@ -79,6 +79,15 @@ class Copies:
             f" AND run <= (SELECT run FROM published) AND {NEWEST})"
         )
 
+    def note(self, page_id: str, run: int) -> None:
+        """Note that a page has become live, or is live no longer: if it is a copy, links to it lead
+        to another page than before.
+        """
+        if original := self.original_of(page_id):
+            self._note(page_id, run, original)
+        else:
+            self._anchors.note(page_id, "", run)
+
     def _note(self, copy: str, run: int, *pages: str) -> None:
         """Note the texts of the links to a copy, and the *pages* that these may lead to."""
         for page in (copy, *pages):

@@ -47,5 +47,8 @@ class DeadLinks:
         `FORGOTTEN_DAYS`.
         """
         do = self._database.do
-        do("DELETE FROM dead WHERE id IN (SELECT id FROM pages WHERE state = 'live')")
+        do(
+            "DELETE FROM dead WHERE (SELECT state FROM pages WHERE pages.id = dead.id"
+            " ORDER BY run DESC LIMIT 1) = 'live'"
+        )
         do("DELETE FROM dead WHERE julianday(?) - julianday(last) > ?", (now(), FORGOTTEN_DAYS))

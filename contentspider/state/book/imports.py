@@ -42,9 +42,10 @@ CHANGES = (
 
 
 class OldFile:
-    """A file of an earlier version, read only."""
+    """The file of an earlier version at *path*, which is only read."""
 
     def __init__(self, path: Path) -> None:
+        self.path = path
         self._connection = sqlite3.connect(path)
         self._connection.row_factory = sqlite3.Row
         self.close = self._connection.close
@@ -53,6 +54,12 @@ class OldFile:
     def version(self) -> int:
         """Return the version of the file's schema."""
         return int(self._connection.execute("PRAGMA user_version").fetchone()[0])
+
+    def check(self) -> None:
+        """Read the whole file; raises sqlite3.DatabaseError if it is damaged."""
+        (result,) = self._connection.execute("PRAGMA quick_check(1)").fetchone()
+        if result != "ok":
+            raise sqlite3.DatabaseError(result)
 
     def has(self, table: str) -> bool:
         """Tell whether the file has a table."""
@@ -95,7 +102,7 @@ def import_history(old: OldHistory, book: Book) -> None:
         do("INSERT INTO crawls VALUES (?, ?, ?, ?)", tuple(row))
     do(
         "INSERT INTO runs (number, crawl, started, pid, ended, reason)"
-        " SELECT ?, coalesce(max(number), 0), '', 0, '', 'imported' FROM crawls",
+        " VALUES (?, 0, '', 0, '', 'imported')",
         (IMPORTED,),
     )
     do("UPDATE published SET run = ?", (IMPORTED,))
@@ -216,8 +223,10 @@ def _crawl_of(old: OldFile, book: Book) -> int:
     """Return the number of a ledger's crawl, which gets a row if it has published nothing."""
     row = next(old.rows("SELECT value FROM facts WHERE name = 'crawl'"), None)
     key = str(json.loads(row["value"])) if row else "imported"
-    book.database.do("INSERT OR IGNORE INTO crawls (key) VALUES (?)", (key,))
-    return book.database.count("SELECT number FROM crawls WHERE key = ?", (key,))
+    number = book.database.count("SELECT number FROM crawls WHERE key = ?", (key,))
+    if number:
+        return number
+    return book.database.do("INSERT INTO crawls (key) VALUES (?)", (key,)).lastrowid or 0
 
 
 def _put(book: Book, kind: str, packed: bytes | None) -> int | None:
@@ -290,14 +299,14 @@ def _import_items(old: OldFile, history: OldHistory | None, book: Book) -> None:
 
 def open_old(path: Path, versions: tuple[int, ...], table: str) -> OldFile | None:
     """Return a file of an earlier version that has a *table*; None if there is none. Raises
-    sqlite3.DatabaseError if it cannot be read, and ValueError if its version is unknown.
+    sqlite3.DatabaseError if it is damaged, and ValueError if its version is unknown.
     """
     if not path.is_file():
         return None
-    with closing(OldFile(path)) as file:
-        version, is_it = file.version, file.has(table) and not file.has("published")
-    if not is_it:
-        return None
-    if version not in versions:
-        raise ValueError(f"schema {version}")
+    with closing(OldFile(path)) as old:
+        if not old.has(table) or old.has("published"):
+            return None
+        if old.version not in versions:
+            raise ValueError(f"schema {old.version}")
+        old.check()
     return OldHistory(path) if table == "changes" else OldFile(path)

@@ -89,8 +89,8 @@ def read_book(path: Path) -> Book:
 
 
 def open_crawl(path: Path, resume: bool, max_bytes: int) -> tuple[Book, bool]:
-    """Return a crawl's book, and whether it resumes an unfinished crawl. A book that cannot be used
-    is set aside, and all pages count as new.
+    """Return a crawl's book, and whether it resumes an unfinished crawl. A damaged book is set
+    aside, and all pages count as new. Raises the other errors of `Database`.
     """
     book = _usable(path, max_bytes)
     last = book.runs.last()
@@ -169,22 +169,18 @@ def is_old(path: Path) -> bool:
 
 
 def _import(path: Path, history: Path) -> None:
-    """Make the book at *path* of a ledger there and of a *history*; either may be missing."""
+    """Make the book at *path* of a ledger there and of a *history*; either may be missing. A
+    damaged one is set aside, and the other one is imported.
+    """
     part = path.with_name(f".{path.name}.import")
-    remove(part)
-    with ExitStack() as opened:
-        ledger, known = _open_old(path, history, opened)
-        if ledger is None and known is None:
-            return
-        logger.warning("%s is imported from an earlier version, which may take minutes", path)
-        with closing(Book(part)) as book:
-            if known is not None:
-                import_history(known, book)
-            book.pages.forget()
-            if ledger is not None:
-                import_ledger(ledger, known, book)
-            book.commit()
-            book.sync()
+    is_damaged = True
+    while is_damaged:
+        with ExitStack() as opened:
+            ledger, known = _open_old(path, history, opened)
+            if ledger is None and known is None:
+                return
+            logger.warning("%s is imported from an earlier version, which may take minutes", path)
+            is_damaged = not _is_imported(ledger, known, part)
     for old in (path, history):
         if old.is_file() and not (old == path and _is_book(path)):
             keep = old.with_name(old.name + IMPORTED)
@@ -195,6 +191,36 @@ def _import(path: Path, history: Path) -> None:
         if (beside := history.with_suffix(name)).is_file():
             beside.replace(path.with_suffix(name))
     remove(history)
+
+
+def _is_imported(ledger: OldFile | None, known: OldHistory | None, part: Path) -> bool:
+    """Write a ledger and a history into a new book at *part*. If one of them is damaged, set it
+    aside, and return False.
+    """
+    remove(part)
+    file: OldFile | None = known
+    try:
+        with closing(Book(part)) as book, book.database.report_damage():
+            if known is not None:
+                import_history(known, book)
+                book.check()
+            book.pages.forget()
+            if ledger is not None:
+                file = ledger
+                import_ledger(ledger, known, book)
+                book.check()
+            book.commit()
+            book.sync()
+    except (StateError, sqlite3.DatabaseError, *DAMAGE) as error:
+        if file is None:
+            raise
+        _set_old_aside(file.path, error)
+        return False
+    return True
+
+
+def _set_old_aside(path: Path, error: Exception) -> None:
+    logger.error(f"{path} is damaged ({error}): it is renamed to {set_aside(path).name}")
 
 
 def _is_book(path: Path) -> bool:
@@ -225,7 +251,7 @@ def _open_old(
         try:
             old = open_old(file, versions, table)
         except sqlite3.DatabaseError as error:
-            logger.error(f"{file} is damaged ({error}): it is renamed to {set_aside(file).name}")
+            _set_old_aside(file, error)
             continue
         except ValueError as error:
             raise SchemaError(

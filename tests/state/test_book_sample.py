@@ -12,6 +12,7 @@ import pytest
 from contentspider.page.input.page import Page
 from contentspider.site.learn.templates import PAGES_PER_TEMPLATE, page_template
 from contentspider.site.sample import sample_order
+from contentspider.state.book.contents import PAGE, Contents
 from contentspider.state.book.sample import PageSample
 from contentspider.state.database import Database
 from tests.state.test_storage import HTML
@@ -27,25 +28,29 @@ def test_page_sample_is_independent_of_arrival_order(path: Path) -> None:
     }
     for seed in range(3):
         database = Database(None)
-        pages = PageSample(database, site_pages=5, all_pages=100)
+        pages = PageSample(*stored(database), site_pages=5, all_pages=100)
         everything = [(site, address) for site in addresses for address in addresses[site]]
         random.Random(seed).shuffle(everything)
         for site, address in everything:
             pages.offer(site, Page.from_html(HTML, address))
-            pages = pages if seed else PageSample(database, site_pages=5, all_pages=100)
+            pages = pages if seed else PageSample(*stored(database), site_pages=5, all_pages=100)
         assert {site: [page.url for page in pages.sample(site)] for site in pages.sites()} == wanted
+
+
+def stored(database: Database) -> tuple[Database, Contents]:
+    return database, Contents(database)
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_full_sample_drops_last_page_of_largest_site(seed: int) -> None:
     draw = random.Random(seed)
     database = Database(None)
-    pages = PageSample(database, site_pages=4, all_pages=9)
+    pages = PageSample(*stored(database), site_pages=4, all_pages=9)
     for _ in range(100):
         site = draw.choice("aaabbcd")
         pages.offer(site, Page.from_html(HTML, f"{site}{draw.randint(0, 40)}"))
         if draw.random() < 0.1:  # a resumed crawl
-            pages = PageSample(database, site_pages=4, all_pages=9)
+            pages = PageSample(*stored(database), site_pages=4, all_pages=9)
         kept = {site: [page.url for page in pages.sample(site)] for site in "abcd"}
         sizes = [len(found) for found in kept.values()]
         assert sum(sizes) <= 9 and max(sizes) <= 4
@@ -56,7 +61,7 @@ def test_full_sample_drops_last_page_of_largest_site(seed: int) -> None:
 
 def test_sites_share_page_sample_limit(path: Path) -> None:
     database = Database(None)
-    pages = PageSample(database, site_pages=8, all_pages=12)
+    pages = PageSample(*stored(database), site_pages=8, all_pages=12)
     large = [f"http://large/{number}" for number in range(40)]
     for address in large:
         pages.offer("large", Page.from_html(HTML, address))
@@ -71,7 +76,7 @@ def test_sites_share_page_sample_limit(path: Path) -> None:
 
 
 def test_full_sample_accepts_pages_of_many_sites_quickly() -> None:
-    pages = PageSample(Database(None), all_pages=50)
+    pages = PageSample(*stored(Database(None)), all_pages=50)
     start = time.process_time()
     for number in range(600):
         pages.offer(f"{number}.org", Page.from_html(HTML, f"http://{number}.org/"))
@@ -108,7 +113,7 @@ def test_page_sample_has_first_pages_of_each_template(seed: int, path: Path) -> 
     draw.shuffle(arrivals)
     for portion in range(0, len(arrivals), 70):
         database = Database(path)
-        pages = PageSample(database, site_pages=9)
+        pages = PageSample(*stored(database), site_pages=9)
         for address in arrivals[portion : portion + 70]:
             # The own text of a page may become known after the page.
             has_own_text = address in preferred and portion > 70
@@ -122,27 +127,37 @@ def test_page_sample_has_first_pages_of_each_template(seed: int, path: Path) -> 
         database.rollback()
         database.close()
     database = Database(path, read_only=True)
-    sample = [page.url for page in PageSample(database).sample("e.org")]
+    sample = [page.url for page in PageSample(*stored(database)).sample("e.org")]
     assert len(sample) == len(set(sample))
     assert set(sample) == expected
     others = sorted(set(addresses) - set(preferred), key=sample_order)
-    pages = PageSample(database, site_pages=9)
+    pages = PageSample(*stored(database), site_pages=9)
     uniform = [page.url for page in pages.uniform("e.org")]
     assert uniform == sorted([*preferred, *others[: 9 - len(preferred)]])
     database.close()
 
 
-def test_page_sample_of_older_ledger_is_continued() -> None:
+def test_sample_with_damaged_rows_is_continued() -> None:
     database = Database(None)
+    contents = Contents(database)
     addresses = sorted((f"http://e.org/{n}" for n in range(9)), key=sample_order)
+    insert = "INSERT INTO sample VALUES ('e.org', ?, ?, ?)"
     for address in addresses[1:4]:
-        data = of_template(address).dump()
-        values = ("e.org", sample_order(address), address, data)
-        database.do("INSERT INTO pages VALUES (?, ?, ?, ?)", values)
-    damaged = "INSERT INTO pages VALUES ('e.org', ?, 'http://e.org/damaged', x'00')"
+        number = contents.put(PAGE, of_template(address).to_json())
+        database.do(insert, (sample_order(address), address, number))
     for place in (10**12, "text"):
-        database.do(damaged, (place,))
-    pages = PageSample(database, site_pages=2)
+        database.do(insert, (place, "http://e.org/damaged", 99))
+    pages = PageSample(database, contents, site_pages=2)
     pages.offer("e.org", of_template(addresses[0]))
     assert addresses[0] in [page.url for page in pages.sample("e.org")]
     assert len(list(pages.sample("e.org"))) <= 4
+
+
+def test_page_that_is_stored_already_is_not_stored_again() -> None:
+    database = Database(None)
+    contents = Contents(database)
+    page = of_template("http://e.org/1")
+    number = contents.put(PAGE, page.to_json())
+    PageSample(database, contents).offer("e.org", page, number=number)
+    assert database.value("SELECT page FROM sample") == number
+    assert database.count("SELECT count(*) FROM contents") == 1

@@ -1,4 +1,4 @@
-"""The file of a ledger: opened by one process, full, damaged, brought to the disk."""
+"""The file of a book: opened by one process, full, damaged, brought to the disk."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from contentspider.ground.errors import StateError
 from contentspider.page.input.page import Page
 from contentspider.state.book.book import Book, Run
 from contentspider.state.book.items import ItemBinding
-from contentspider.state.crawls.books import open_ledger
+from contentspider.state.crawls.books import open_crawl
 from contentspider.state.database import LedgerFullError
 from tests.books import killed
 from tests.messages import raises
@@ -25,23 +25,23 @@ if TYPE_CHECKING:
 
 
 def test_full_disk_raises_error_and_keeps_last_commit(path: Path) -> None:
-    ledger = Book(path)
-    ledger.items.hold("site", {"url": "kept"}, ItemBinding(Page.from_html(HTML)))
-    ledger.commit()
-    ledger._database._connection.execute("COMMIT")
-    ledger._database._connection.execute("PRAGMA max_page_count = 30")
-    ledger._database._connection.execute("BEGIN")
+    book = Book(path)
+    book.items.hold("site", {"url": "kept"}, ItemBinding(Page.from_html(HTML)))
+    book.commit()
+    book.database._connection.execute("COMMIT")
+    book.database._connection.execute("PRAGMA max_page_count = 30")
+    book.database._connection.execute("BEGIN")
     page = Page.from_html("".join(f"<p>{number * 7919}</p>" for number in range(20_000)))
     with pytest.raises(LedgerFullError, match="full"):
         for _ in range(20):
-            ledger.items.hold("site", {"url": "u"}, ItemBinding(page))
-    ledger.rollback()
-    assert ledger.items.held_counts() == {"site": 1}
-    ledger.close()
+            book.items.hold("site", {"url": "u"}, ItemBinding(page))
+    book.rollback()
+    assert book.items.held_counts() == {"site": 1}
+    book.close()
 
 
-def test_second_process_cannot_open_ledger_for_writing(path: Path) -> None:
-    ledger = Book(path)
+def test_second_process_cannot_open_book_for_writing(path: Path) -> None:
+    book = Book(path)
     code = (
         "from pathlib import Path\n"
         "from contentspider.state.book.book import Book\n"
@@ -55,7 +55,7 @@ def test_second_process_cannot_open_ledger_for_writing(path: Path) -> None:
     looked = Book(path, read_only=True)
     assert looked.runs.all() == []
     looked.close()
-    ledger.close(delete=True)
+    book.close(delete=True)
     assert not list(path.parent.iterdir())
 
 
@@ -66,18 +66,20 @@ def test_second_process_cannot_open_ledger_for_writing(path: Path) -> None:
         b"SQLite format 3\x00" + b"\xff" * 200,
     ],
 )
-def test_damaged_ledger_is_set_aside(
+def test_damaged_book_is_set_aside(
     content: bytes, path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     path.write_bytes(content)
     with pytest.raises(StateError, match="damaged"):
         Book(path)
-    assert open_ledger(path) is None
+    made, is_resumed = open_crawl(path, True, 10**9)
+    made.close()
+    assert not is_resumed
     assert "is renamed to" in caplog.text
     assert path.with_name("crawl.sqlite.broken").read_bytes() == content
 
 
-def test_ledger_creation_error_names_state_dir_setting(tmp_path: Path) -> None:
+def test_book_creation_error_names_state_dir_setting(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(LedgerFullError, match="CONTENTSPIDER_STATE_DIR"):
         Book(tmp_path / "file" / "crawl.sqlite")
@@ -90,18 +92,18 @@ from contentspider.page.input.page import Page
 from contentspider.state.database import LedgerFullError
 from contentspider.state.book.book import Book
 
-ledger = Book(Path(sys.argv[1]))
-ledger.begin_run()
-ledger.frontier.enqueue(b"kept", "http://x/kept", 0, "{}")
-ledger.commit()
+book = Book(Path(sys.argv[1]))
+book.begin_run()
+book.frontier.enqueue(b"kept", "http://x/kept", 0, "{}")
+book.commit()
 try:
-    ledger._database.do("PRAGMA hard_heap_limit = 1000000")
+    book.database.do("PRAGMA hard_heap_limit = 1000000")
     for number in range(100):
-        ledger.frontier.enqueue(b"%d" % number, f"http://x/{number}", 0, "{}" * 500_000)
+        book.frontier.enqueue(b"%d" % number, f"http://x/{number}", 0, "{}" * 500_000)
 except LedgerFullError as error:
     print("stopped:", error)
-ledger.rollback()
-ledger.commit()
+book.rollback()
+book.commit()
 """
 
 
@@ -115,75 +117,75 @@ def test_sqlite_out_of_memory_raises_error_and_commits_nothing(path: Path) -> No
     )
     assert "stopped:" in done.stdout
     assert "out of memory" in done.stdout
-    ledger = Book(path, read_only=True)
-    assert ledger.frontier.states() == {"queued": 1}
-    ledger.close()
+    book = Book(path, read_only=True)
+    assert book.frontier.states() == {"queued": 1}
+    book.close()
 
 
 def test_lost_transaction_raises_error_on_commit(path: Path) -> None:
-    ledger = Book(path)
-    ledger.begin_run()
-    ledger.frontier.enqueue(b"a", "http://x/a", 0, "{}")
-    ledger._database._connection.execute("ROLLBACK")  # as it does if its memory is at an end
+    book = Book(path)
+    book.begin_run()
+    book.frontier.enqueue(b"a", "http://x/a", 0, "{}")
+    book.database._connection.execute("ROLLBACK")  # as it does if its memory is at an end
     with pytest.raises(LedgerFullError, match="SQLite dropped the changes"):
-        ledger.commit()
-    ledger.close()
+        book.commit()
+    book.close()
 
 
-def test_ledger_is_synced_to_disk_from_thread(path: Path) -> None:
-    ledger = Book(path)
-    ledger.begin_run()
+def test_book_is_synced_to_disk_from_thread(path: Path) -> None:
+    book = Book(path)
+    book.begin_run()
     with ThreadPoolExecutor(1) as thread:
         for number in range(100):
-            ledger.runs.set_fact(str(number), "x" * 100_000)
-            ledger.commit()
-            ledger.frontier.enqueue(b"%d" % number, f"http://x/{number}", 0, "{}")
-            thread.submit(ledger.sync).result()
+            book.runs.set_fact(str(number), "x" * 100_000)
+            book.commit()
+            book.frontier.enqueue(b"%d" % number, f"http://x/{number}", 0, "{}")
+            thread.submit(book.sync).result()
     log = path.with_name("crawl.sqlite-wal")
     assert path.stat().st_size > 4_000_000, "the log was brought into the file"
     assert log.exists()
-    again = killed(ledger)
+    again = killed(book)
     assert again.runs.fact("99") == "x" * 100_000
     assert again.frontier.queue.length == 99
     again.close()
 
 
-def test_ledger_stores_runs_and_facts(path: Path) -> None:
-    ledger = Book(path)
-    assert (ledger.runs.all(), ledger.runs.last(), ledger.runs.fact("a")) == ([], None, None)
-    ledger.begin_run()
-    ledger.end_run("shutdown")
-    ledger.runs.set_fact("a", {"é": [1, None]})
-    ledger.runs.set_fact("b", 0)
-    ledger.runs.set_fact("b", False)
-    ledger.begin_run()
-    (first, second), last = ledger.runs.all(), ledger.runs.last()
+def test_book_stores_runs_and_facts(path: Path) -> None:
+    book = Book(path)
+    assert (book.runs.all(), book.runs.last(), book.runs.fact("a")) == ([], None, None)
+    book.begin_run()
+    book.end_run("shutdown")
+    book.runs.set_fact("a", {"é": [1, None]})
+    book.runs.set_fact("b", 0)
+    book.runs.set_fact("b", False)
+    book.begin_run()
+    (first, second), last = book.runs.all(), book.runs.last()
     assert first == Run(1, first.started, os.getpid(), first.ended, "shutdown")
     assert second == Run(2, second.started, os.getpid(), None, None) == last
     assert first.started[:2] == (first.ended or "")[:2] == "20"
-    again = killed(ledger)
+    again = killed(book)
     assert [run.reason for run in again.runs.all()] == ["shutdown", None]
     assert (again.runs.fact("a"), again.runs.fact("b")) == ({"é": [1, None]}, False)
-    again._database.do("UPDATE facts SET value = '{' WHERE name = 'a'")
+    again.database.do("UPDATE facts SET value = '{' WHERE name = 'a'")
     with raises(StateError, "damaged", path, "(a: Expecting "):
         again.runs.fact("a")
     again.close()
 
 
-def test_ledger_without_durability_keeps_each_change(path: Path) -> None:
-    ledger = Book(path, durable=False)
-    ledger.runs.set_fact("a", 1)
-    again = killed(ledger)
+def test_book_without_durability_keeps_each_change(path: Path) -> None:
+    book = Book(path, durable=False)
+    book.runs.set_fact("a", 1)
+    again = killed(book)
     assert (again.path, again.runs.fact("a")) == (path, 1)
     again.close()
 
 
-def test_memory_ledger_writes_no_files(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_book_writes_no_files(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(path.parent)
-    ledger = Book(None)
-    ledger.begin_run()
-    assert ledger.frontier.enqueue(b"a", "http://x/a", 0, "{}")
-    ledger.commit()
-    ledger.sync()
-    ledger.close(delete=True)
+    book = Book(None)
+    book.begin_run()
+    assert book.frontier.enqueue(b"a", "http://x/a", 0, "{}")
+    book.commit()
+    book.sync()
+    book.close(delete=True)
     assert list(path.parent.iterdir()) == []

@@ -1,4 +1,4 @@
-"""The own texts that a ledger keeps, and the answers that a history does."""
+"""The own texts of a crawl, and the answers of their sources, which the next crawl needs."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import random
 from typing import TYPE_CHECKING
 
 import pytest
-from contentspider.state.history.history import History
 
 from contentspider.page.input.page import Page
 from contentspider.site.own.texts import MAX_TEXTS, OwnText
 from contentspider.site.sample import sample_order
 from contentspider.state.book import places
 from contentspider.state.book.book import Book
+from contentspider.state.book.contents import Contents
 from contentspider.state.book.own_texts import OwnAnswer
 from contentspider.state.book.sample import PageSample
 from contentspider.state.database import Database
@@ -32,26 +32,26 @@ def own(number: int, source: str = FEED, **values: object) -> OwnText:
 
 
 def test_own_texts_survive_kill_without_duplicates(path: Path) -> None:
-    ledger = Book(path)
+    book = Book(path)
     texts = [own(1, author=("Ada",), published_at="2026-01-02"), own(2, "api")]
     for _ in range(2):
-        ledger.own_texts.add("e.org", texts, FEED)
-    ledger.own_texts.note(OwnAnswer("e.org", FEED, '"a"', "today"))
-    ledger.own_texts.add("f.org", [own(3)])
-    ledger.commit()
-    ledger.own_texts.add("e.org", [own(4)])
-    ledger = killed(ledger)
-    assert ledger.own_texts.of_site("e.org") == texts
-    assert ledger.own_texts.of_site("g.org") == []
-    assert list(ledger.own_texts.answers()) == [
+        book.own_texts.add("e.org", texts, FEED)
+    book.own_texts.note(OwnAnswer("e.org", FEED, '"a"', "today"))
+    book.own_texts.add("f.org", [own(3)])
+    book.commit()
+    book.own_texts.add("e.org", [own(4)])
+    book = killed(book)
+    assert book.own_texts.of_site("e.org") == texts
+    assert book.own_texts.of_site("g.org") == []
+    assert list(book.own_texts.answers()) == [
         OwnAnswer("e.org", FEED, '"a"', "today", tuple(texts))
     ]
-    ledger.close()
+    book.close()
 
 
 def test_own_text_is_found_by_any_variant_of_its_url(path: Path) -> None:
-    ledger = Book(path)
-    told = ledger.own_texts
+    book = Book(path)
+    told = book.own_texts
     assert not told.has("e.org", "http://e.org/1")
     told.add("e.org", [own(1), own(1, "api"), own(1, "comments"), own(2), own(2)])
     assert told.has("e.org", "https://www.e.org/1/")
@@ -63,65 +63,65 @@ def test_own_text_is_found_by_any_variant_of_its_url(path: Path) -> None:
     assert told.of_page("e.org", "http://e.org/2") is None
     told.add("e.org", [own(2, "api")])
     assert told.of_page("e.org", "http://e.org/2") == own(2, "api")
-    ledger.close()
+    book.close()
 
 
 def test_answers_of_own_text_sources_are_sorted_by_url_with_their_texts(path: Path) -> None:
-    ledger = Book(path)
+    book = Book(path)
     assert OwnAnswer("s", "a") == OwnAnswer("s", "a", "", "", ())
-    ledger.own_texts.add("e.org", [own(2), own(1)], "b")
-    ledger.own_texts.add("e.org", [own(2), own(3)], "a")
+    book.own_texts.add("e.org", [own(2), own(1)], "b")
+    book.own_texts.add("e.org", [own(2), own(3)], "a")
     for address in "bca":
-        ledger.own_texts.note(OwnAnswer("e.org", address, "old"))
-        ledger.own_texts.note(OwnAnswer("e.org", address))
-    assert list(ledger.own_texts.answers()) == [
+        book.own_texts.note(OwnAnswer("e.org", address, "old"))
+        book.own_texts.note(OwnAnswer("e.org", address))
+    assert list(book.own_texts.answers()) == [
         OwnAnswer("e.org", "a", texts=(own(3),)),
         OwnAnswer("e.org", "b", texts=(own(2), own(1))),
         OwnAnswer("e.org", "c"),
     ]
-    ledger.own_texts.add("e.org", [own(4)])
-    assert ledger.own_texts.of_site("e.org")[-1] == own(4)
-    ledger.close()
+    book.own_texts.add("e.org", [own(4)])
+    assert book.own_texts.of_site("e.org")[-1] == own(4)
+    book.close()
 
 
 def test_own_texts_per_source_and_site_are_limited(path: Path) -> None:
-    ledger = Book(path)
-    ledger.own_texts.add("e.org", (own(number) for number in range(MAX_TEXTS + 5)))
-    ledger.own_texts.add("e.org", [own(1, "api")])
-    assert len(ledger.own_texts.of_site("e.org")) == MAX_TEXTS + 1
-    assert not ledger.own_texts.has("e.org", f"http://e.org/{MAX_TEXTS}")
-    assert ledger.own_texts.has("e.org", f"http://e.org/{MAX_TEXTS - 1}")
-    ledger.close()
+    book = Book(path)
+    book.own_texts.add("e.org", (own(number) for number in range(MAX_TEXTS + 5)))
+    book.own_texts.add("e.org", [own(1, "api")])
+    assert len(book.own_texts.of_site("e.org")) == MAX_TEXTS + 1
+    assert not book.own_texts.has("e.org", f"http://e.org/{MAX_TEXTS}")
+    assert book.own_texts.has("e.org", f"http://e.org/{MAX_TEXTS - 1}")
+    book.close()
 
 
 @pytest.mark.parametrize("damage", ["x'00'", "'text'", "x'789c8be5020000cc0067'", "NULL || ''"])
 def test_damaged_own_text_is_logged_and_skipped(
     path: Path, damage: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    ledger = Book(path)
-    ledger.own_texts.add("e.org", [own(1), own(2)])
+    book = Book(path)
+    book.own_texts.add("e.org", [own(1), own(2)])
     damage = "zeroblob(3)" if damage.startswith("NULL") else damage
-    ledger._database.do(f"UPDATE own_texts SET record = {damage} WHERE url LIKE '%1'")  # noqa: S608
+    book.database.do(f"UPDATE own_texts SET record = {damage} WHERE url LIKE '%1'")  # noqa: S608
     with caplog.at_level(logging.ERROR):
-        assert ledger.own_texts.of_site("e.org") == [own(2)]
+        assert book.own_texts.of_site("e.org") == [own(2)]
     assert caplog.messages == [f"{path}: 1 " + wording("state.own-texts-damaged")]
-    assert ledger.own_texts.of_page("e.org", "http://e.org/1") is None
-    ledger.close()
+    assert book.own_texts.of_page("e.org", "http://e.org/1") is None
+    book.close()
 
 
-def test_history_keeps_answers_of_own_text_sources_of_last_crawl_per_site(path: Path) -> None:
-    history = History(path)
+def test_book_keeps_answers_of_own_text_sources_of_last_crawl_per_site(path: Path) -> None:
+    book = Book(path)
     answer = OwnAnswer("e.org", FEED, '"a"', "", (own(1), own(2)))
     other = OwnAnswer("f.org", "http://f.org/feed")
-    history.own_answers.replace([answer, OwnAnswer("e.org", "http://e.org/old"), other])
-    history.own_answers.replace([answer])
-    history.own_answers.replace([])
-    assert history.own_answers.at(FEED) == answer
-    assert history.own_answers.at("http://e.org/old") is None
-    assert history.own_answers.at("http://f.org/feed") == other
-    history._database.do("UPDATE own_answers SET texts = x'00' WHERE site = 'e.org'")
-    assert history.own_answers.at(FEED) == OwnAnswer("e.org", FEED, '"a"')
-    history.close()
+    book.own_answers.replace([answer, OwnAnswer("e.org", "http://e.org/old"), other])
+    book.own_answers.replace([answer])
+    book.own_answers.replace([])
+    assert book.own_answers.at(FEED) == answer
+    assert book.own_answers.at("http://e.org/old") is None
+    assert book.own_answers.at("http://f.org/feed") == other
+    book.database.do("UPDATE own_answers SET texts = x'00' WHERE site = 'e.org'")
+    assert book.own_answers.at(FEED) == OwnAnswer("e.org", FEED, '"a"')
+    book.close()
 
 
 def test_page_sample_prefers_pages_with_own_text(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -132,7 +132,7 @@ def test_page_sample_prefers_pages_with_own_text(monkeypatch: pytest.MonkeyPatch
     others = sorted((one for one in every if one not in first), key=sample_order)[:7]
     for seed in range(4):
         database = Database(None)
-        pages = PageSample(database, site_pages=10, all_pages=100)
+        pages = PageSample(database, Contents(database), site_pages=10, all_pages=100)
         random.Random(seed).shuffle(every)
         for address in every * 2:
             pages.offer("e.org", Page.from_html(HTML, address), address in told)
@@ -140,7 +140,8 @@ def test_page_sample_prefers_pages_with_own_text(monkeypatch: pytest.MonkeyPatch
 
 
 def test_page_gaining_own_text_later_is_kept_once() -> None:
-    pages = PageSample(Database(None), site_pages=2)
+    database = Database(None)
+    pages = PageSample(database, Contents(database), site_pages=2)
     last = max((f"http://e.org/{number}" for number in range(9)), key=sample_order)
     pages.offer("e.org", Page.from_html(HTML, last))
     pages.offer("e.org", Page.from_html(HTML, last), has_own_text=True)
