@@ -1,4 +1,4 @@
-"""Readers see a crawl when it is published, as a whole; one that is not published leaves nothing."""
+"""Readers see a crawl when it is published, as a whole; one that is not leaves nothing."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ class Sites:
             frozenset(site for (site,) in database.rows(f"SELECT site FROM {table}"))  # noqa: S608
             for table in ("distrusted", "stale")
         )
-        self.lastmods = {
+        self.lastmods: dict[str, LastmodCounts] = {
             site: LastmodCounts(*counts)
             for site, *counts in database.rows("SELECT * FROM lastmods")
         }
