@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from contentspider.state.book.anchors import NEWEST
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -13,21 +15,6 @@ if TYPE_CHECKING:
     from contentspider.state.database import Database
 
 COPIES_KEPT = 3  # a copy that this many complete crawls did not see again is deleted
-# An address that has become a page is a copy no longer.
-IS_COPY = (
-    "original != '' AND coalesce((SELECT state FROM pages WHERE pages.id = copies.id"
-    " ORDER BY run DESC LIMIT 1), '') != 'live'"
-)
-NEWEST = (
-    "NOT EXISTS (SELECT 1 FROM copies AS newer WHERE newer.id = copies.id"
-    " AND newer.run > copies.run)"
-)
-# The id of the page that a link to ``target`` leads to, and the ids of the copies of a page.
-LINKED_PAGE = (
-    f"coalesce((SELECT original FROM copies WHERE copies.id = target AND {NEWEST} AND {IS_COPY}),"  # noqa: S608
-    " target)"
-)
-COPIES_OF = f"SELECT id FROM copies WHERE original = ? AND {NEWEST} AND {IS_COPY}"  # noqa: S608
 
 
 class Copies:
