@@ -36,7 +36,7 @@ VERSIONS = {
     *("engine_contract", "scheduler", "inspection", "scope", "settings", "plugins", "binding"),
     "sitesfile",
     *("links", "items", "requests", "ending", "storage", "output", "files", "formats"),
-    *("ledger", "ledger_files", "ledger_items", "ledger_pages", "ledger_queue"),
+    *("book", "book_contents", "book_files", "book_items", "book_queue", "book_sample", "imports"),
     *("blocks", "blocks_hidden", "document", "body", "hints", "metadata", "title"),
     *("model", "trees", "overrides"),
     "test_each_page_is_output_once_and_second_crawl_loads_model",

@@ -105,8 +105,9 @@ class Metrics:
                     yield "contentspider_crawl_pages", [crawl], entries.live_count()
                     for change, count in results["changes"].items():
                         yield "contentspider_crawl_changes", [crawl, change], count
-            with _counting(unreadable, "book"), closing(read_book(path)) as book:
-                for state, count in book.frontier.states().items():
+                with closing(read_book(path)) as book:
+                    states = book.frontier.states()
+                for state, count in states.items():
                     yield "contentspider_crawl_addresses", [crawl, state], count
 
     def _model_samples(self, unreadable: Counter[str]) -> Iterator[Sample]:

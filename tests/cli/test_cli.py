@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from contentspider.state.schema import HISTORY
 
+from contentspider.state.book.schema import BOOK
 from contentspider.state.outcome import Outcome
 from tests.conftest import TIMEOUT, Site, read_jsonl, run, serve
 from tests.hostile import serve_hostile
@@ -237,7 +238,7 @@ def test_pages_are_written_to_folder_and_text_file(site: Site, tmp_path: Path) -
         assert "items: 3 out, 0 held" in run("status", crawl, cwd=tmp_path).stdout
 
 
-@pytest.mark.parametrize("what", ["index", "output", "history"])
+@pytest.mark.parametrize("what", ["index", "output", "book"])
 def test_invalid_crawl_options_fail_before_last_crawl_is_discarded(
     what: str, site: Site, tmp_path: Path
 ) -> None:
@@ -250,15 +251,15 @@ def test_invalid_crawl_options_fail_before_last_crawl_is_discarded(
         (tmp_path / "taken.jsonl").mkdir()
         options = ["-s", "CONTENTSPIDER_OUTPUT_FILE=taken.jsonl"]
     else:
-        history = tmp_path / f".scrapy/contentspider/history/{name_of(site)}.sqlite"
-        with closing(sqlite3.connect(history)) as connection:
+        book = tmp_path / f".scrapy/contentspider/{name_of(site)}.sqlite"
+        with closing(sqlite3.connect(book)) as connection:
             connection.execute("PRAGMA user_version = 99")
     done = run("crawl", site.url, *QUICK, "-o", "pages.csv", *options, cwd=tmp_path, check=False)
     assert (done.returncode, "Traceback" in done.stderr) == (Outcome.ERROR, False)
-    if what == "history":
+    if what == "book":
         assert wording("state.other-version") in done.stderr
-        with closing(sqlite3.connect(history)) as connection:
-            connection.execute(f"PRAGMA user_version = {HISTORY.version}")
+        with closing(sqlite3.connect(book)) as connection:
+            connection.execute(f"PRAGMA user_version = {BOOK.version}")
     assert "3 items ->" in run("replay", site.url, "-o", "again.csv", cwd=tmp_path).stderr
     assert (tmp_path / "again.csv").read_text() == (tmp_path / "pages.csv").read_text()
 

@@ -6,18 +6,17 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from contentspider.state.history.history import History
 
 from contentspider.page.input.page import Page
-from contentspider.recrawl.judge import NEW_PAGE, judge
 from contentspider.site.fields.site_fields import FIELD_NAMES
 from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.learn.options import LearningOptions
 from contentspider.site.models.record import page_fields, page_id
-from contentspider.state.book.visits import Answer, StoredVisit, Visit
+from contentspider.state.book.book import Book
 from contentspider.state.stores.models import ModelStore
 from tests.conftest import run
 from tests.sites import prose
+from tests.visited import Seen, crawling, see
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,7 +45,7 @@ def html(number: int) -> str:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with the model and the history of a site."""
+    """Return a folder with the model and the book of a site."""
     folder = tmp_path_factory.mktemp("fields")
     (folder / "fields.toml").write_text(FIELDS)
     options = LearningOptions(fields=str(folder / "fields.toml"))
@@ -56,16 +55,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ]
     model = SiteLearner("e.org", options).fit(pages)
     ModelStore(folder / "models").save(model, "test")
-    history = History(folder / "state" / "history" / "e.org.sqlite")
-    writer = history.begin_writing("first", is_complete=True)
-    for number, page in enumerate(pages, 1):
-        item = page_fields(page, "e.org", model.extract(page), model.version)
-        name, at = page_id(page.url), "2026-01-02T03:04:05+00:00"
-        visit = Visit(name, page.url, "e.org", at, NEW_PAGE, "", "", model.version, at)
-        stored = StoredVisit(number, visit, Answer(), "", None, True, item)
-        writer.add_visit(stored, judge(NEW_PAGE))
-    writer.commit()
-    history.close()
+    book = Book(folder / "state" / "e.org.sqlite")
+    with crawling(book):
+        for page in pages:
+            item = page_fields(page, "e.org", model.extract(page), model.version)
+            values = {"url": page.url, "model": model.version}
+            see(book, Seen(page_id(page.url), text="", item=item, values=values))
+    book.close()
     return folder
 
 
@@ -94,7 +90,7 @@ def test_fields_without_their_file_are_those_of_the_items(folder: Path) -> None:
     assert list(reports(folder)) == [*FIELD_NAMES, "price", "size", "shop"]
 
 
-def test_changed_file_and_a_missing_history_are_told(folder: Path) -> None:
+def test_changed_file_and_a_missing_book_are_told(folder: Path) -> None:
     (folder / "changed.toml").write_text(FIELDS.replace('"102"', '"103"'))
     changed = reports(folder, "--fields", "changed.toml")["price"]
     assert len(changed["doubts"]) == 1
@@ -106,8 +102,8 @@ def test_changed_file_and_a_missing_history_are_told(folder: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
-def test_damaged_history_of_another_crawl_is_left_out(folder: Path) -> None:
-    damaged = folder / "state" / "history" / "other.org.sqlite"
+def test_damaged_book_of_another_crawl_is_left_out(folder: Path) -> None:
+    damaged = folder / "state" / "other.org.sqlite"
     damaged.write_bytes(b"no database" * 100)
     done = run("fields", "e.org", "--json", "--state-dir", "state", cwd=folder)
     assert json.loads(done.stdout.splitlines()[0])["pages"] == PAGES

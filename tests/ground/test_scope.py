@@ -25,7 +25,7 @@ from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.fetch import FetchError, check
 from contentspider.ground.scope import Scope, crawl_name
 from contentspider.ground.sites import SiteKeys
-from contentspider.state.crawls.books import crawl_book, history_of, name_of
+from contentspider.state.crawls.books import HISTORIES, crawl_book, name_of
 from tests.conftest import Site, read_jsonl, run, serve
 from tests.sites import article, small_site
 
@@ -302,12 +302,12 @@ def test_crawl_keeps_name_given_by_earlier_version(tmp_path: Path) -> None:
     former = crawl_name(["example.org"], *scope)
     folder = str(tmp_path)
     assert name_of(["example.org"], scope, folder) == "example.org" != former
-    made = history_of(crawl_book(former, folder))
+    made = tmp_path / HISTORIES / crawl_book(former, folder).name
     made.parent.mkdir()
     made.touch()
     assert name_of(["example.org"], scope, folder) == former
     assert name_of(["example.org"], ("domain", [], []), folder) == "example.org"
-    history_of(crawl_book("example.org", folder)).touch()
+    crawl_book("example.org", folder).touch()
     assert name_of(["example.org"], scope, folder) == "example.org"
 
 

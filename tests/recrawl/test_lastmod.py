@@ -6,7 +6,6 @@ from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING
 
 import pytest
-from contentspider.state.history.history import History
 
 from contentspider.recrawl.lastmod import (
     MAX_COUNTED,
@@ -15,6 +14,7 @@ from contentspider.recrawl.lastmod import (
     LastmodCounts,
     has_changed_since,
 )
+from contentspider.state.book.book import Book
 from tests.sites import article, prose
 from tests.whole.test_recrawls import Recrawls
 from tests.whole.test_recrawls_due import asked, history, let_pass
@@ -150,8 +150,8 @@ def mapped(site: Site, tmp_path: Path) -> Mapped:
 
 
 def truth_of(mapped: Mapped) -> LastmodCounts:
-    known = History(history(mapped), read_only=True)
-    (truth,) = known.lastmods.values()
+    known = Book(history(mapped), read_only=True)
+    (truth,) = known.sites.lastmods.values()
     known.close()
     return truth
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from contentspider.state.history.history import History
 
 from contentspider.ground.times import now
 from contentspider.page.input.page import Page
 from contentspider.recrawl.template import MAX_LINES, TemplateLines, differing_lines
 from contentspider.site.learn.learner import SiteLearner
+from contentspider.state.book.book import Book
 from tests.recrawled import SITE, Crawls, address
 from tests.sites import article
 
@@ -112,7 +112,7 @@ def causes(history: Path, pages: Callable[[int], str]) -> dict[str, str]:
     known = crawls.known()
     found = {
         record["url"].removeprefix(address("/")): record["change_cause"]
-        for record in known.changes()
+        for record in known.changes.records()
         if record["change"] in ("changed", "refiltered")
     }
     known.close()
@@ -135,9 +135,9 @@ def test_notice_and_dates_added_to_all_pages_are_not_page_changes(
 
 
 def stale(history: Path) -> frozenset[str]:
-    known = History(history, read_only=True)
+    known = Book(history, read_only=True)
     known.close()
-    return known.stale
+    return known.sites.stale
 
 
 def test_site_with_new_template_lines_is_relearned(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from contentspider.run.last_crawl import AT_ONCE, LastCrawl, last_crawl
 from contentspider.run.results import SiteResult, run_outcome
 from contentspider.run.site_job import SiteJob
 from contentspider.run.sitesfile import PlannedSite
-from contentspider.state.book import ledger as runs
+from contentspider.state.book import book as runs
 from contentspider.state.book.book import Book
 from contentspider.state.crawls.books import crawl_book
 from contentspider.state.database import is_in_use, lock_of

@@ -13,12 +13,12 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from contentspider.state.history.history import History
 from filelock import FileLock
 
 from contentspider.cli import main
 from contentspider.run import webhook
 from contentspider.run.webhook import SECRET_VARIABLE, Webhook
+from contentspider.state.book.book import Book
 from tests.indexes import Crawls
 from tests.servers import free_port
 
@@ -89,8 +89,7 @@ def crawls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Crawls:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv(SECRET_VARIABLE, SECRET)
     monkeypatch.setattr(webhook, "WAITS_SECS", (0, 0, 0))
-    (tmp_path / "history").mkdir()
-    crawls = Crawls(tmp_path / "history")
+    crawls = Crawls(tmp_path)
     crawls.crawl({1: "Mill", 2: "Weir"})
     crawls.crawl({1: "Water mill"}, gone=[2])
     return crawls
@@ -111,8 +110,8 @@ def test_webhook_and_feed_exclude_each_other(crawls: Crawls, receiver: Receiver)
 
 def test_changes_are_posted_in_order_signed_and_once(crawls: Crawls, receiver: Receiver) -> None:
     assert deliver(receiver.url) == 0
-    with closing(History(crawls.path, read_only=True)) as history:
-        records = list(history.changes())
+    with closing(Book(crawls.path, read_only=True)) as book:
+        records = list(book.changes.records())
     assert [message["data"] for message in receiver.accepted] == records
     assert [message["type"] for message in receiver.accepted] == [
         *("page.new", "page.new", "page.changed", "page.gone")

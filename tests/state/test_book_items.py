@@ -100,12 +100,11 @@ def test_damaged_items_and_pages_are_logged_and_skipped(
         book.items.hold("x", {"n": number}, in_hand(f"u{number}", f"h{number}"))
         book.items.record(in_hand("", f"{number}/0"), b'{"n": %d}' % number)
         book.sample.offer("x", Page.from_html(HTML, f"u{number}"))
-    for which in (
-        "held_items WHERE number = 2",
-        "items WHERE number = 2",
-        "sample WHERE url = 'u1'",
+    for number in (
+        "SELECT page FROM held_items WHERE number = 2",
+        "SELECT line FROM items WHERE number = 2",
+        "SELECT page FROM sample WHERE url = 'u1'",
     ):
-        number = f"SELECT {'line' if which.startswith('items') else 'page'} FROM {which}"
         book.database.do(f"UPDATE contents SET data = x'00' WHERE number = ({number})")  # noqa: S608
     book.contents.forget()
     assert [item["n"] for item, _ in book.items.release("x")] == [0, 2]

@@ -1,8 +1,9 @@
-"""Readers see a crawl when it is published, as a whole; one that is not published leaves nothing."""
+"""Readers see a crawl when it is published, as a whole; one that is not leaves nothing."""
 
 from __future__ import annotations
 
 from contextlib import closing
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
@@ -281,7 +282,7 @@ def test_cleaning_commits_in_portions_between_which_it_may_end(
         assert len({*versions}) > 2
         assert versions[-1] == 2
         assert left[-1] < left[0]
-        assert all(0 <= before - after <= 2 for before, after in zip(left, left[1:], strict=False))
+        assert all(0 <= before - after <= 2 for before, after in pairwise(left))
 
 
 def test_unchanged_pages_of_earlier_crawls_leave_the_change_log(path: Path) -> None:

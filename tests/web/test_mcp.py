@@ -16,7 +16,6 @@ import pytest
 from contentspider.index.engine import create_engine
 from contentspider.index.synonyms import parse_synonyms
 from contentspider.site.models.record import page_id
-from contentspider.state.crawls.books import HISTORIES
 from contentspider.testing.engines import document, write_own_fields
 from tests.conftest import ROOT, run
 from tests.embedders import NAME, vectors
@@ -200,8 +199,8 @@ def test_page_and_search_name_the_copies_that_an_item_lists(tmp_path: Path) -> N
 
 def test_address_of_a_copy_leads_to_the_page_that_it_copies(tmp_path: Path) -> None:
     url = make_index(tmp_path / "copies.db", [document(1, title="Cars", content="A car.")])
-    folder = tmp_path / "state" / HISTORIES
-    folder.mkdir(parents=True)
+    folder = tmp_path / "state"
+    folder.mkdir()
     (folder / "broken.sqlite").write_bytes(b"no history")
     crawls = Crawls(folder)
     crawls.crawl({1: "Cars"}, copies={"http://e.org/print": 1})
@@ -298,8 +297,7 @@ def test_pages_are_listed_by_prefix_in_parts(
 
 
 def test_changes_are_those_of_the_last_crawl_or_since_a_date(index: str, tmp_path: Path) -> None:
-    (tmp_path / "history").mkdir()
-    crawls = Crawls(tmp_path / "history")
+    crawls = Crawls(tmp_path)
     crawls.crawl({1: "Vats", 2: "Looms", 3: "Felt"})
     crawls.crawl({1: "Deeper vats"}, gone=[3])
     last, everything, future, first, second = ask(
@@ -363,8 +361,7 @@ def test_bad_requests_get_errors_that_say_what_to_do(
 
 def test_damaged_index_and_unknown_date_are_errors_of_the_tool(tmp_path: Path) -> None:
     (tmp_path / "pages.db").write_bytes(b"no database " * 99)
-    (tmp_path / "history").mkdir()
-    Crawls(tmp_path / "history").crawl({1: "Vats"})
+    Crawls(tmp_path).crawl({1: "Vats"})
     search, changes = ask(
         Tools([f"sqlite:{tmp_path}/pages.db"], str(tmp_path)),
         ("search", {"query": "madder"}),

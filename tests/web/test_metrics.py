@@ -70,8 +70,8 @@ def test_metrics_describe_crawls_index_and_models(tmp_path: Path) -> None:
     assert values["model_f1", "e.org", "measured"] == 0.97
     assert values["model_learned_timestamp_seconds", "e.org"] == 1_767_323_045
     assert not any("broken" in label for name in values for label in name)
-    kinds = {kind: values["unreadable_files", kind] for kind in ("history", "ledger", "model")}
-    assert kinds == {"history": 1, "ledger": 0, "model": 1}
+    kinds = {kind: values["unreadable_files", kind] for kind in ("book", "model")}
+    assert kinds == {"book": 1, "model": 1}
 
 
 def test_index_that_is_down_is_unhealthy(tmp_path: Path) -> None:

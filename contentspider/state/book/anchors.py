@@ -25,6 +25,21 @@ if TYPE_CHECKING:
     from contentspider.state.book.pages import Pages
     from contentspider.state.database import Database
 
+# An address that has become a page is a copy no longer.
+IS_COPY = (
+    "original != '' AND coalesce((SELECT state FROM pages WHERE pages.id = copies.id"
+    " ORDER BY run DESC LIMIT 1), '') != 'live'"
+)
+NEWEST = (
+    "NOT EXISTS (SELECT 1 FROM copies AS newer WHERE newer.id = copies.id"
+    " AND newer.run > copies.run)"
+)
+# The id of the page that a link to ``target`` leads to, and the ids of the copies of a page.
+LINKED_PAGE = (
+    f"coalesce((SELECT original FROM copies WHERE copies.id = target AND {NEWEST} AND {IS_COPY}),"  # noqa: S608
+    " target)"
+)
+COPIES_OF = f"SELECT id FROM copies WHERE original = ? AND {NEWEST} AND {IS_COPY}"  # noqa: S608
 # The texts of a page that indexes get.
 MAX_ANCHORS = 10
 # A text that leads to more pages, such as "read more", describes none of them.

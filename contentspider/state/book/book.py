@@ -6,6 +6,8 @@ import json
 import logging
 import os
 import uuid
+from array import array
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -281,23 +283,34 @@ class Book:
 
     def _delete_contents(self) -> Iterator[None]:
         """Delete the contents that nothing names, in portions. A content names its base."""
-        rows, count = self.database.rows, self.database.count
-        last = count("SELECT max(number) FROM contents")
-        used = bytearray(last + 1)
+        rows = self.database.rows
+        query = "SELECT number FROM contents ORDER BY number"
+        numbers = array("q", (number for (number,) in rows(query)))
+        used = bytearray(len(numbers))
         for table, columns in CONTENT_COLUMNS.items():
-            for numbers in rows(f"SELECT {columns} FROM {table}"):  # noqa: S608 - our own names
-                for number in filter(None, numbers):
-                    used[number] = 1
+            for named in rows(f"SELECT {columns} FROM {table}"):  # noqa: S608 - our own names
+                for number in filter(None, named):
+                    if (place := _place(numbers, number)) is not None:
+                        used[place] = 1
                 yield
-        # A base was stored before the contents that are stored after it.
-        query = "SELECT number, base FROM contents WHERE base NOT NULL ORDER BY number DESC"
+        query = "SELECT number, base FROM contents WHERE base NOT NULL"
         for number, base in rows(query):
-            used[base] |= used[number]
+            place, base_place = _place(numbers, number), _place(numbers, base)
+            if place is not None and base_place is not None:
+                used[base_place] |= used[place]
             yield
-        for first in range(0, last + 1, PORTION):
-            numbers = range(first, min(first + PORTION, last + 1))
-            unused = json.dumps([number for number in numbers if not used[number]])
+        for first in range(0, len(numbers), PORTION):
+            portion = zip(
+                numbers[first : first + PORTION], used[first : first + PORTION], strict=False
+            )
+            unused = json.dumps([number for number, is_used in portion if not is_used])
             statement = "DELETE FROM contents WHERE number IN (SELECT value FROM json_each(?))"
             self.database.do(statement, (unused,))
             self.commit()
             yield
+
+
+def _place(numbers: array[int], number: int) -> int | None:
+    """Return the place of a number in sorted *numbers*, None if it is missing."""
+    place = bisect_left(numbers, number)
+    return place if place < len(numbers) and numbers[place] == number else None
