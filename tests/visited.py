@@ -121,10 +121,12 @@ def end(book: Book, losses: Losses, is_complete: bool = True) -> None:
         pass
     for page_id, state, links, old_state, old_links in book.pages.link_changes():
         before = old_links if old_state == LIVE else None
-        book.anchors.replace(before, links if state == LIVE else None, run)
+        for _ in book.anchors.replace(before, links if state == LIVE else None, run):
+            pass
         if (state == LIVE) != (old_state == LIVE):
             book.copies.note(page_id, run)
-    book.anchors.flush(run)
+    for _ in book.anchors.flush(run):
+        pass
     for _ in book.anchors.update(run, crawl):
         pass
     book.publish(is_complete)

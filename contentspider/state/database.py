@@ -23,6 +23,7 @@ from contentspider.state.outcome import OUT_OF_MEMORY
 PARTS = ("", "-wal", "-shm", "-journal")
 CHECKPOINT_BYTES = 4_000_000  # a thread moves a larger write-ahead log into the file
 PAGE_BYTES = 1_024  # a larger database page stays half empty where a record ends
+CACHE_KB = 16_000  # the default, 2 MB, makes the end of large crawls slow
 CHECKPOINT_PAGES = 32_768  # a commit moves a log of this size itself
 # The errors that reading raises: damaged pages, text that is not UTF-8, integers over 64 bits.
 READING = (sqlite3.DatabaseError, UnicodeDecodeError, OverflowError)
@@ -181,6 +182,7 @@ class Database:
         if not read_only:
             connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
             connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+            connection.execute(f"PRAGMA cache_size = -{CACHE_KB}")
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute(f"PRAGMA synchronous = {'NORMAL' if self.is_durable else 'OFF'}")
             # `sync` moves the log into the file, in a thread.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from contentspider.crawl.revisits.broken import BrokenPages
@@ -176,10 +177,10 @@ class CrawlEnd:
         for page_id, state, links, old_state, old_links in book.pages.link_changes():
             before = old_links if old_state == LIVE else None
             after = links if state == LIVE else None
-            book.anchors.replace(before, after, run)
+            for _ in book.anchors.replace(before, after, run):
+                await pause()
             if (state == LIVE) != (old_state == LIVE):
                 book.copies.note(page_id, run)
             await pause()
-        book.anchors.flush(run)
-        for _ in book.anchors.update(run, book.runs.crawl):
+        for _ in chain(book.anchors.flush(run), book.anchors.update(run, book.runs.crawl)):
             await pause()

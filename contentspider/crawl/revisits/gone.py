@@ -9,6 +9,7 @@ import logging
 import re
 from dataclasses import dataclass
 from itertools import chain
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from contentspider.crawl.base.outcomes import NOT_THERE, OFFSITE, PERMANENT, status_reason
@@ -132,12 +133,13 @@ class GonePages:
         """Find the known pages that the crawl has not read, and where they have moved. *pause* is
         called after each known page.
         """
-        for known_page in self._book.known.live():
+        for known_page in self._book.known.live_unsorted():
             if self._is_unseen(known_page):
                 self._unseen.append(known_page)
                 if (move := self._move_of(known_page)) is not None:
                     self._moves.setdefault(move.id, []).append(move)
             await pause()
+        self._unseen.sort(key=attrgetter("url"))
 
     def _is_unseen(self, known_page: PageVersion) -> bool:
         if self._book.pages.is_visited(known_page.id, self._crawl):

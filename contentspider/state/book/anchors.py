@@ -44,8 +44,12 @@ COPIES_OF = f"SELECT id FROM copies WHERE original = ? AND {NEWEST} AND {IS_COPY
 MAX_ANCHORS = 10
 # A text that leads to more pages, such as "read more", describes none of them.
 MAX_TARGETS = 3
-# Counts that stay in memory until they are written.
-MAX_COUNTS = 20_000
+# Counts that stay in memory until they are written, and texts that were looked at last.
+MAX_COUNTS = 50_000
+MAX_TEXTS = 50_000
+PORTION = 1_000  # counts that are written at a time
+# The first digits of the ids in each of 256 portions of the table.
+BOUNDS = [f"{number:02x}" for number in range(256)] + ["g"]
 # Indexes find changed pages by the number of their last change record. If only the link texts of
 # pages have changed, the crawl adds one record of this kind, and these pages get its number. The
 # kind is not one of `CHANGES`, so the change log does not show the record.
@@ -77,15 +81,16 @@ class Anchors:
         # By address and text.
         self._counts: Counter[tuple[str, str]] = Counter()
 
-    def replace(self, before: int | None, after: int | None, run: int) -> None:
+    def replace(self, before: int | None, after: int | None, run: int) -> Iterator[None]:
         """Subtract the links that a page had *before*, and add the links that it has *after*: both
-        are numbers of contents, or None for a page that is not live.
+        are numbers of contents, or None for a page that is not live. Yields so that the caller can
+        pause.
         """
         if before != after:
             self._counts.subtract(self._texts(before))
             self._counts.update(self._texts(after))
         if len(self._counts) > MAX_COUNTS:
-            self.flush(run)
+            yield from self.flush(run)
 
     def note(self, target: str, text: str, run: int) -> None:
         """Have `update` write the texts of a page, and of all pages with a text."""
@@ -96,11 +101,13 @@ class Anchors:
         query = "SELECT DISTINCT text FROM anchors WHERE target = ?"
         return [text for (text,) in self._database.rows(query, (target,))]
 
-    def flush(self, run: int) -> None:
-        """Write the counts to the book."""
-        for (address, text), pages in self._counts.items():
-            if pages:
-                self._add(page_id(address), text, pages, run)
+    def flush(self, run: int) -> Iterator[None]:
+        """Write the counts to the book, in the order of the table. Yields after each portion."""
+        counts = ((page_id(url), text, n) for (url, text), n in self._counts.items() if n)
+        for number, (target, text, pages) in enumerate(sorted(counts)):
+            self._add(target, text, pages, run)
+            if number % PORTION == 0:
+                yield
         self._counts.clear()
 
     def _texts(self, number: int | None) -> Iterator[tuple[str, str]]:
@@ -146,22 +153,31 @@ class Anchors:
         record of `RECORD_KIND`.
         """
         update = _Update(self._database, self._pages, run, crawl)
-        rows, since = self._database.rows, (self._pages.published,)
-        for (target,) in rows("SELECT DISTINCT target FROM anchors WHERE run > ?", since):
-            update.write(target)
-            yield
-        query = "SELECT DISTINCT text FROM anchors WHERE text != '' AND run > ?"
-        for (text,) in rows(query, since):
-            for target in self._other_targets(text):
-                update.write(target)
+        query = (
+            "SELECT target, text FROM anchors WHERE target >= ? AND target < ? AND run > ?"
+            " ORDER BY target"
+        )
+        texts: dict[str, None] = {}
+        for bounds in pairwise(BOUNDS):
+            last = ""
+            for target, text in self._database.rows(query, (*bounds, self._pages.published)):
+                if target != last:
+                    update.write(target)
+                last = target
+                if self._pages.published and text and text not in texts:
+                    texts[text] = None
+                    for other in self._other_targets(text):
+                        update.write(other)
+                yield
+            while len(texts) > MAX_TEXTS:
+                del texts[next(iter(texts))]
             yield
 
     def clean(self) -> Iterator[None]:
-        """Delete the published counts of links that no page has any more. Yields after each of 256
-        portions, so that the caller can pause.
+        """Delete the published counts of links that no page has any more. Yields after each
+        portion, so that the caller can pause.
         """
-        bounds = [f"{number:02x}" for number in range(256)] + ["g"]
-        for first, end in pairwise(bounds):
+        for first, end in pairwise(BOUNDS):
             self._database.do(
                 "DELETE FROM anchors WHERE target >= ? AND target < ? AND (target, text) IN"
                 " (SELECT target, text FROM anchors WHERE target >= ? AND target < ?"

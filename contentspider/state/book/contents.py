@@ -36,7 +36,7 @@ ENOUGH = 20  # the number of contents that make a dictionary
 WORDS_BYTES = 112_000
 WORTH = 0.85  # a new dictionary is made if the present one leaves more of a content than this share
 CACHE_BYTES = 4_000_000  # of contents that were read or written last
-MAX_BASES = 1  # a longer chain of bases is damage
+MAX_BASES = 3  # of a content that is a base itself; a longer chain is damage
 
 
 class Contents:
@@ -113,9 +113,8 @@ class Contents:
         """Tell whether a content has so many bases that it is no good base itself."""
         base: int | None = number
         for _ in range(MAX_BASES):
-            if (base := self.base(base)) is None:
-                return False
-        return True
+            base = self.base(base) if base is not None else None
+        return base is not None
 
     def kind(self, number: int) -> str:
         """Return the kind of a content, "" if it is missing."""

@@ -64,6 +64,10 @@ class KnownPages:
         which = "AND site = ? AND model != ?" if site else ""
         return self._select(f"{IS_LIVE} {which} ORDER BY url", *filter(None, (site, model)))
 
+    def live_unsorted(self) -> Iterator[PageVersion]:
+        """Yield the live pages in the order of their rows: the first one comes at once."""
+        return self._select(f"{IS_LIVE} ORDER BY number")
+
     def doubted(self) -> Iterator[PageVersion]:
         """Yield the live pages that the last crawl would have marked as gone."""
         return self._select(f"{IS_LIVE} AND doubt != '' ORDER BY url")
