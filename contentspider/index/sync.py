@@ -254,8 +254,8 @@ class Sync:
         """Compare the index with the whole book, and correct the differences.
 
         If no crawl has seen the whole site since the index was updated, only pages that crawls have
-        seen since are corrected, because the book's state of other pages may be older than the index.
-        The old mark stays then.
+        seen since are corrected, because the book may have older texts of other pages than the
+        index. The old mark stays then.
         """
         differences = self.differences()
         since = self._mark.stand.ended if self._mark else ""

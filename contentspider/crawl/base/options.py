@@ -185,7 +185,7 @@ class CrawlOptions:
         " only then (docs/fetching.md).",
     )
     state_dir: str = option(
-        "", "Folder of the books of crawls (default: .scrapy/contentspider in the project or current folder).",
+        "", "Folder of books (default: .scrapy/contentspider in the project or current folder).",
         flags="--state-dir", metavar="DIR", group=FILES,
     )
     history: bool = option(

@@ -81,8 +81,9 @@ class CrawlState(Component):
             self._closing = asyncio.get_running_loop().create_task(closing)
 
     def stop_for(self, error: LedgerFullError, row: int | None) -> bool:
-        """Stop a durable crawl because the machine has failed on the page of an address, which is
-        in *row*; tell whether it stops. It goes on if the page has stopped an earlier run: `set_aside` the page.
+        """Stop a durable crawl because the machine has failed on the page of the address in
+        *row*; tell whether it stops. It goes on if the page has stopped an earlier run:
+        `set_aside` the page.
         """
         if not self.is_durable:
             return False

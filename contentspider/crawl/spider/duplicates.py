@@ -45,7 +45,7 @@ class Duplicates:
         self._last_claims: tuple[Page | None, str, list[bytes]] = (None, "", [])
 
     def claim(self, address: str, page: Page, row: int | None) -> bool:
-        """Claim a page for the address in the book's *row*. Return False if the page is a duplicate:
+        """Claim a page for the address in *row*. Return False if the page is a duplicate:
         another address of the site has claimed the same text and title, or (if the text is short)
         another form of the same address has, or the page's original in earlier crawls has.
         """
