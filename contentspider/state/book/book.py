@@ -201,8 +201,8 @@ class Book:
         self.commit()
 
     def begin_ending(self) -> None:
-        """Begin to write the end of the crawl. Drop the rows that an interrupted attempt has written:
-        nobody has seen them.
+        """Begin to write the end of the crawl. Drop the rows that an interrupted attempt has
+        written: nobody has seen them.
         """
         do, since = self.database.do, (self.pages.published,)
         if self.runs.fact(ENDING_FACT):
