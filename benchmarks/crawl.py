@@ -8,8 +8,8 @@ The same pages are crawled by spiders in processes of their own, in turn:
 - `contentspider`: a spider with the add-on, the site learned by a crawl before: filtered from the
   first page;
 - `text`: the same, with items that ask for the text alone (``CONTENTSPIDER_ITEM_FIELDS``);
-- `durable`: the first with every address and item in the ledger (``CONTENTSPIDER_DURABLE``), and a
-  history, which is new;
+- `durable`: the first with every address and item in a new book
+  (``CONTENTSPIDER_DURABLE``);
 - `plain`: the same spider with the same link extraction, without the add-on, yielding dicts;
 - `trafilatura`: a spider with Scrapy's LinkExtractor, and trafilatura in a pipeline;
 - `site spider`: contentspider's own spider, as `contentspider crawl` runs it;

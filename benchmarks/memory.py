@@ -4,7 +4,7 @@
 
 The generated site is served from a process of its own. Memory is the largest resident set: of the
 crawling process alone, whose ratio is to the first size, and of the larger of it and the process
-that learns the site. The ledger's size is that at the end.
+that learns the site. The book's size is that at the end.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("pages", type=int, nargs="*", default=[2_000, 5_000])
     print(
-        "| pages | items | crawl, peak MB | ratio | with the learner, peak MB | ledger, kB a page |"
+        "| pages | items | crawl, peak MB | ratio | with the learner, peak MB | book, kB a page |"
         " pages per second | pages per CPU-second |"
     )
     print("|---|---|---|---|---|---|---|---|")

@@ -1,7 +1,7 @@
 """Which random changes of rooms or modules the tests notice.
 
     python benchmarks/mutations.py [--sample 200] [--seed 0] state recrawl index/sync ...
-    python benchmarks/mutations.py state/ledger/pages:57 ...
+    python benchmarks/mutations.py state/book/sample:57 ...
 
 The mutants of Python modules are mutmut's. A mutant of a Cython module (.pyx) changes one operator,
 word or number; the changed module is compiled, and mutants that do not compile are not counted.
@@ -68,7 +68,7 @@ SQL = re.compile(
     r'|^"\w+ = \?'
 )
 # Words of the schema, and lists of columns ("content, item").
-NAMED = frozenset(re.findall(r"\w+", (PACKAGE / "state/schema.py").read_text()))
+NAMED = frozenset(re.findall(r"\w+", (PACKAGE / "state/book/schema.py").read_text()))
 LIST = re.compile(r'"\w+(?:, \w+)+"')
 CODECS = ("utf-8", "ascii", "latin-1")
 # The modules that a Cython module imports.

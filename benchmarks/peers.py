@@ -6,7 +6,7 @@ CORPUS is a site whose pages are linked. It is served on loopback from a process
 crawler follows all links of the host and writes a JSON line for each page:
 
 - `ours`: `contentspider crawl`, which learns the site;
-- `ours again`: the same crawl a second time, with the stored model and the history;
+- `ours again`: the same crawl a second time, with the stored model and the known pages;
 - `scrapy + trafilatura`: a Scrapy spider with LinkExtractor, and trafilatura for the text;
 - `scrapy, titles`: the same spider, which writes the titles only;
 - `crawlee + trafilatura`: crawlee's ParselCrawler, and trafilatura;

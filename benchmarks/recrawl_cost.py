@@ -9,7 +9,7 @@ with ETags and answers 304, then without, so that it sends the same bytes again.
 
 All figures are the CPU seconds of a whole process with its children, from its start to its end;
 the least of the rounds. "After the last answer" is the part of the first crawl that comes after
-all answers: learning, the items that waited for it, the history.
+all answers: learning, the items that waited for it, the known pages.
 """
 
 from __future__ import annotations

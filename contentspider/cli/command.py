@@ -141,7 +141,7 @@ def option(key: str, **changes: Any) -> Argument:
     return lambda parser: parser.add_argument(*option.flags.split(), **(settings | changes))
 
 
-CRAWL_HELP = "the address that was crawled, the crawl's name (--name), or its ledger's file"
+CRAWL_HELP = "the address that was crawled, the crawl's name (--name), or the file of its book"
 CRAWL = argument("CRAWL", CRAWL_HELP)
 # A command without this argument lists the crawls.
 ANY_CRAWL = argument("[CRAWL]", CRAWL_HELP, default="")

@@ -47,7 +47,7 @@ RUN_MEANINGS = {
     Outcome.INTERRUPTED: "interrupted: the run was stopped from outside; the next one resumes",
     Outcome.MONITOR_FAILED: "every crawl is complete, but a monitor failed",
     Outcome.GONE_DOUBTED: "every crawl is complete, but too many known pages would be gone",
-    Outcome.INDEX_BEHIND: "every crawl is complete, but a search index is behind its history",
+    Outcome.INDEX_BEHIND: "every crawl is complete, but a search index is behind its book",
     Outcome.OUTPUT_FAILED: "every other crawl is complete, but an output of a crawl lacks items,"
     " because it could not be written",
     Outcome.CONTENT_HIDDEN: "every other crawl is complete, but a site hides its pages behind"

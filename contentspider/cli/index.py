@@ -67,7 +67,7 @@ def sync(options: argparse.Namespace) -> None:
     STATE_DIR,
 )
 def verify(options: argparse.Namespace) -> int:
-    """Compare an index with the history, document by document and field by field. Differences are
+    """Compare an index with the book, document by document and field by field. Differences are
     printed as JSON lines. The exit code is 0 if there are none, or all were mended.
     """
     from contentspider.index import operations

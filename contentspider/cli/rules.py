@@ -28,7 +28,7 @@ RULES = argument("RULES", "a rule file, XML or JSON", Path)
 
 @command(
     "export",
-    argument("SOURCE", "a site with a model, a crawl's name or ledger, or a folder of HTML files"),
+    argument("SOURCE", "a site with a model, a crawl's name or book, or a folder of HTML files"),
     argument("--site SITE", "which site of a crawl of several", default=""),
     argument("-o --output FILE", "where to write them (default: standard output)", Path),
     argument("--format FORMAT", "default: by FILE's ending, else xml", FORMATS),

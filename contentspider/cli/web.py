@@ -239,9 +239,7 @@ def annotate(options: argparse.Namespace) -> None:
 
 @command(
     "report",
-    argument(
-        "[SOURCE]", "a folder of a site's HTML files, or a crawl's name or ledger", default=""
-    ),
+    argument("[SOURCE]", "a folder of a site's HTML files, or a crawl's name or book", default=""),
     argument("--site SITE", "which site of a crawl of several", default=""),
     option("models", type=folder),
     argument("-o --output FILE", "default: report.html", Path, Path("report.html")),

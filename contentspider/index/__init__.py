@@ -1,1 +1,1 @@
-"""Search indexes: write the pages of a site's history to search engines, and search them."""
+"""Search indexes: write the pages of a site's book to search engines, and search them."""

@@ -193,7 +193,7 @@ class Engine(ABC):
     def differing(self, documents: Sequence[Document]) -> list[str]:
         """Return the ids of the documents that the index has with other fields than these.
 
-        Versions are not compared: equal pages of two histories may have different ones.
+        Versions are not compared: equal pages of two books may have different ones.
         """
         records = self.records([document.id for document in documents]) if documents else {}
         return [

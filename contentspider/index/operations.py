@@ -38,7 +38,7 @@ def open_index(url: str, is_writer: bool) -> Iterator[tuple[Engine, str]]:
 
 @contextmanager
 def _lock_history(history: Path) -> Iterator[Entries]:
-    """Give the pages of a history. No other process may write them into an index meanwhile."""
+    """Give the pages of a book. No other process may write them into an index meanwhile."""
     from contentspider.state.crawls.entries import Entries  # searches do not need it
 
     try:
@@ -60,7 +60,7 @@ def sync(
     take_over: bool = False,
     on_progress: ProgressCallback | None = None,
 ) -> Report:
-    """Bring the index at *url* up to date with a history; see `Sync`."""
+    """Bring the index at *url* up to date with a book; see `Sync`."""
     with _lock_history(history) as entries, open_index(url, is_writer=True) as (engine, identity):
         return Sync(entries, engine, url, identity, force, take_over, on_progress).run()
 
@@ -68,7 +68,7 @@ def sync(
 def verify(
     history: Path, url: str, force: bool, is_mending: bool, take_over: bool = False
 ) -> Differences:
-    """Compare the index at *url* with a history, document by document and field by field, and
+    """Compare the index at *url* with a book, document by document and field by field, and
     return the differences that it had.
 
     Raises `IndexDamagedError` if the index itself is damaged, so that nothing in it is certain.
@@ -103,10 +103,10 @@ def rebuild(
         if lost_crawls and not force:
             raise EngineError(
                 f"{redacted_url(url)} has documents of {', '.join(sorted(lost_crawls))}, which have"
-                " no history here: a rebuild would delete them. If you want that, add --force"
+                " no book here: a rebuild would delete them. If you want that, add --force"
             )
         with engine.rebuild() as (new_index, identity):
-            # A page in two histories belongs to the first writer: the most recent crawl.
+            # A page in two books belongs to the first writer: the most recent crawl.
             for history in sorted(histories, key=_last_run_end, reverse=True):
                 with _lock_history(history) as entries:
                     update = Sync(entries, new_index, url, identity, force, False, on_progress)
@@ -115,7 +115,7 @@ def rebuild(
 
 
 def _last_run_end(history: Path) -> str:
-    """Return the time when the last run of a history ended."""
+    """Return the time when the last run of a book ended."""
     from contentspider.state.crawls.entries import Entries
 
     with closing(Entries(history)) as entries:
@@ -139,5 +139,5 @@ def _indexed_crawls(engine: Engine, force: bool) -> set[str]:
             return set()
         raise EngineError(
             f"{error}. The crawls that it has documents of cannot be read, and a rebuild deletes"
-            " the documents of crawls that have no history here: if you want that, add --force"
+            " the documents of crawls that have no book here: if you want that, add --force"
         ) from error

@@ -110,8 +110,8 @@ DATE_FIELDS = tuple(field.name for field in FIELDS if field.kind is Kind.DATE)
 class DocumentState:
     """The state of a document in an index, without the fields of its page.
 
-    *crawl* names the crawl whose history the document comes from. *version* is the number of its
-    last change in that history. *hash* is the hash of the page's fields.
+    *crawl* names the crawl whose book the document comes from. *version* is the number of its
+    last change in that book. *hash* is the hash of the page's fields.
     """
 
     id: str
@@ -230,7 +230,7 @@ class Manifest:
     """The record that an index stores about itself.
 
     *version* is the version of its schema. *identity* is a random text that a new or rebuilt index
-    gets. *marks* maps names of crawls to texts that tell how much of each history the index has.
+    gets. *marks* maps names of crawls to texts that tell how much of each book the index has.
     *embedder* is the name of the embedder that made the vectors of the index, or "" for no vectors.
     *own_types* maps the names of the user's own fields to the types of their values.
     """

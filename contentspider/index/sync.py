@@ -1,4 +1,4 @@
-"""Bring a search index up to date with the history of a crawl.
+"""Bring a search index up to date with the book of a crawl.
 
 Changed pages are written, and gone pages are deleted. A document belongs to the crawl that wrote it
 first: other crawls leave it alone. Requests to an engine that is down are repeated. Applying a
@@ -53,7 +53,7 @@ class Report:
     *upserted* and *deleted* count documents. *unchanged* counts documents that were up to date.
     *taken_over* counts documents that belonged to another crawl before. *foreign* counts the pages
     whose documents belong to other crawls, and were left alone, by crawl. *kept* counts documents
-    that differ from the history, but stay until a crawl has seen the whole site. *retries* counts
+    that differ from the book, but stay until a crawl has seen the whole site. *retries* counts
     repeated requests. *refused* maps ids of documents to the engine's reasons for refusing them.
     """
 
@@ -79,9 +79,9 @@ class Report:
 
 @dataclass
 class Mark:
-    """The state of a crawl's history that an index holds, stored in the index itself.
+    """The state of a crawl's book that an index holds, stored in the index itself.
 
-    *stand* is the state of the history at the last update. *refused* maps ids of documents to the
+    *stand* is the state of the book at the last update. *refused* maps ids of documents to the
     engine's reasons for refusing them until then. *documents* is the number of documents that the
     crawl had in the index then; None if an older version of contentspider wrote the mark. *foreign*
     counts the pages whose documents belonged to other crawls, by crawl.
@@ -110,9 +110,9 @@ class Mark:
 
 
 class Sync:
-    """Brings the index of an opened *engine* up to date with *entries*, the pages of a history.
+    """Brings the index of an opened *engine* up to date with *entries*, the pages of a book.
 
-    The index's mark names the history that the index holds, and the last change from it. A new
+    The index's mark names the book that the index holds, and the last change from it. A new
     mark is saved only after the changes before it are durable. *identity* is the index's identity,
     and *url* its URL. With *force* any number of documents may be deleted. With *take_over* pages
     whose documents belong to another crawl are written, too. *on_progress* is called after each
@@ -150,12 +150,12 @@ class Sync:
     def run(self) -> Report:
         """Write the changes since the last update, or compare all documents.
 
-        All documents are compared if the index holds another history, or none; if it has another
+        All documents are compared if the index holds another book, or none; if it has another
         number of the crawl's documents than the last update left, because somebody else deleted
         them or took them over; and if other crawls have documents of the same pages, because they
         may have deleted them since. Raises `EngineDownError` if the engine stays down. Raises
         `EngineError` if the engine accepts no document, its embedder fails, too many documents
-        would be deleted, or the history is older than the index. The old mark stays then.
+        would be deleted, or the book is older than the index. The old mark stays then.
         """
         try:
             if not self._entries.last:
@@ -217,9 +217,9 @@ class Sync:
             )
 
     def _check_age(self) -> None:
-        """Raise `EngineError` if the index holds a newer copy of the history.
+        """Raise `EngineError` if the index holds a newer copy of the book.
 
-        Logs a warning if the index holds another history.
+        Logs a warning if the index holds another book.
         """
         if self._mark is None:
             return
@@ -228,12 +228,12 @@ class Sync:
         if marked_stand.ended > stand.ended:
             raise EngineError(
                 f"{self._display_url} contains a crawl that ended at {marked_stand.ended}, but the"
-                f" last crawl in {name} ended at {stand.ended}: the history may be an old copy."
-                " Crawl the site again; or, if the history is right, run 'contentspider index"
+                f" last crawl in {name} ended at {stand.ended}: the book may be an old copy."
+                " Crawl the site again; or, if the book is right, run 'contentspider index"
                 " verify --mend'"
             )
         logger.warning(
-            "%s was filled from another history than %s (the state folder was lost or restored, or"
+            "%s was filled from another book than %s (the state folder was lost or restored, or"
             " belongs to another machine): all documents are compared, and differences are"
             " corrected",
             self._display_url,
@@ -241,7 +241,7 @@ class Sync:
         )
 
     def _apply_changes(self, seq: int) -> None:
-        """Write the changes of the history after the change with number *seq*."""
+        """Write the changes of the book after the change with number *seq*."""
         entries = self._entries
         gone_count = entries.gone_count(seq)
         may_delete = self._may_delete(gone_count)
@@ -251,11 +251,11 @@ class Sync:
         self._save_mark()
 
     def _apply_differences(self) -> None:
-        """Compare the index with the whole history, and correct the differences.
+        """Compare the index with the whole book, and correct the differences.
 
         If no crawl has seen the whole site since the index was updated, only pages that crawls have
-        seen since are corrected, because the history of other pages may be older than the index.
-        The old mark stays then.
+        seen since are corrected, because the book may have older texts of other pages than the
+        index. The old mark stays then.
         """
         differences = self.differences()
         since = self._mark.stand.ended if self._mark else ""
@@ -270,7 +270,7 @@ class Sync:
             self._save_mark_if_complete()
 
     def _save_mark_if_complete(self) -> None:
-        """Save the new mark, unless the index keeps documents that differ from the history."""
+        """Save the new mark, unless the index keeps documents that differ from the book."""
         if not self.report.kept:
             self._save_mark()
             return
@@ -278,7 +278,7 @@ class Sync:
         logger.warning(
             "%s: %d documents differ from %s, and stay as they are, because no crawl has seen the"
             " whole site since. After a complete crawl all documents are compared again. If the"
-            " history is right, run 'contentspider index verify --mend'",
+            " book is right, run 'contentspider index verify --mend'",
             self._display_url,
             self.report.kept,
             self._entries.path.name,
@@ -400,7 +400,7 @@ class Sync:
         """Write documents over the stored documents with these *states*."""
         replaced = [(states[new.id], new) for new in documents if new.id in states]
         self.report.taken_over += sum(old.crawl != self._crawl for old, _ in replaced)
-        # Versions of two histories cannot be compared. An engine would keep the larger version.
+        # Versions of two books cannot be compared. An engine would keep the larger version.
         if larger_ids := [new.id for old, new in replaced if old.version > new.version]:
             self._retry(lambda: self._engine.delete(larger_ids))
         if documents:
@@ -429,7 +429,7 @@ class Sync:
         self.report.upserted += len(documents) - len(reasons)
 
     def differences(self) -> Differences:
-        """Compare the hash of each document in the index with the history."""
+        """Compare the hash of each document in the index with the book."""
         self._retry(self._engine.flush)
         index_hashes = {state.id: state.hash for state in self._engine.documents(self._crawl)}
         differences = Differences()
@@ -471,7 +471,7 @@ class Sync:
 
     def find_damage(self, differences: Differences) -> None:
         """Add the damaged documents to *differences*: read each document that its hash calls
-        current, and compare its fields with the history.
+        current, and compare its fields with the book.
         """
         own_types = self._retry(self._engine.own_types)
         passed = {*differences.outdated, *differences.foreign}
@@ -504,7 +504,7 @@ class Sync:
         return self.report
 
     def _delete_extra(self, ids: Sequence[str]) -> None:
-        """Delete documents of the crawl that its history does not have."""
+        """Delete documents of the crawl that its book does not have."""
         count = len(ids)
         if self._mark is not None and self._entries.follows(self._mark.stand):
             count -= self._entries.moved_count(self._mark.stand.seq)
@@ -522,10 +522,10 @@ class Sync:
 
 @dataclass
 class Differences:
-    """The differences between an index and a history, as ids of documents.
+    """The differences between an index and a book, as ids of documents.
 
     *missing* documents are not in the index, *stale* ones have another hash there, *damaged* ones
-    other fields than their hash says, *extra* ones are not in the history, and the engine has
+    other fields than their hash says, *extra* ones are not in the book, and the engine has
     *refused* the others. *foreign* documents belong to another crawl, whose name they map to; they
     are no difference. *same* counts equal documents.
     """

@@ -20,7 +20,7 @@ RATES = np.geomspace(1 / 1826, 48, 32)  # changes a day: one in five years to on
 # Prior weights in pages: of equal rates for a site, and of the site's rates for a kind of pages.
 SITE_WEIGHT, KIND_WEIGHT = 1.0, 5.0
 ROUNDS = 20
-MAX_DAYS = 36_525  # larger numbers of days or changes in a history are wrong
+MAX_DAYS = 36_525  # larger numbers of days or changes in a book are wrong
 STEPS = 64  # intervals that are tried between the shortest and the longest
 BATCH = 16_384  # pages that are computed at a time: 8 MB
 

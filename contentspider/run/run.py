@@ -287,7 +287,7 @@ class StdoutLines:
             if not isinstance(error, BrokenPipeError):
                 logger.error(
                     f"standard output cannot be written ({error.strerror}): the crawl stops. Its"
-                    " items are in the ledger: write them with 'contentspider replay'"
+                    " items are in the book: write them with 'contentspider replay'"
                 )
                 assert self._crawler.stats
                 self._crawler.stats.inc_value(OUTPUTS_STAT)

@@ -67,7 +67,7 @@ def crawl_site(
 
     *state* is the URL of a store, such as ``s3://bucket/state``. With it, any machine may crawl the
     site: this process first acquires the site's lease (*lease_secs* seconds long) or returns the
-    outcome ``running``; it downloads book, history and models, uploads changes every
+    outcome ``running``; it downloads book and models, uploads changes every
     *upload_secs* seconds and at the end, and then publishes models, outputs and search indexes. An
     unfinished crawl is resumed. *state_dir* is the folder for these files ("": a temporary one with
     *state*, else the default one). With *only_due* the site is crawled only if its interval has

@@ -232,7 +232,7 @@ def _check_state(where: str, site: PlannedSite) -> None:
     taken += [name for name, _ in site.options["set"] if name in STATE_SETTINGS]
     if taken:
         raise SitesFileError(
-            f"{where}, key {taken[0]!r}: leave it out with --state, which has models and histories,"
+            f"{where}, key {taken[0]!r}: leave it out with --state, which has models and books,"
             " and publishes the outputs and indexes of the keys 'output' and 'index'"
         )
     for output in filter(is_url, site.options["output"]):

@@ -182,7 +182,7 @@ class Positions:
         record = next(changes.records(seq - 1), None)
         if record is None or (record["seq"], record["at"]) != (seq, at):
             raise ContentSpiderError(
-                f"{webhook.name} has the changes up to {seq} ({at}), but the history has no such"
+                f"{webhook.name} has the changes up to {seq} ({at}), but the book has no such"
                 " change: it was replaced or restored. Give --since, and delivery begins there"
             )
         return seq

@@ -1,1 +1,1 @@
-"""State on disk: ledgers, histories, models and the files of items."""
+"""State on disk: books, models and the files of items."""

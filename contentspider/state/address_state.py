@@ -7,7 +7,7 @@ from enum import Enum
 
 
 class AddressState(str, Enum):
-    """The state of an address in a crawl, as the ledger stores it."""
+    """The state of an address in a crawl, as the book stores it."""
 
     QUEUED = "queued"  # it waits for its request
     TAKEN = "taken"  # its request was handed out, and the answer has not come

@@ -40,7 +40,7 @@ FOREIGN = (
 
 
 class LedgerFullError(ContentSpiderError):
-    """The ledger cannot be written (no disk space, memory or file); earlier commits are intact.
+    """The book cannot be written (no disk space, memory or file); earlier commits are intact.
 
     *ending* is the reason that the crawl's end gets.
     """
@@ -57,7 +57,7 @@ class MemoryShortError(LedgerFullError):
 
 
 class LedgerBusyError(ContentSpiderError):
-    """Another process has the ledger open: its crawl is running."""
+    """Another process has the book open: its crawl is running."""
 
     code = "ledger-busy"
 
@@ -77,12 +77,12 @@ def _tables(tables: str) -> list[tuple[str, str, str, int]]:
 
 
 def lock_of(path: Path) -> FileLock:
-    """Return the lock of the ledger at *path*, which a crawl holds while it runs."""
+    """Return the lock of the book at *path*, which a crawl holds while it runs."""
     return FileLock(path.with_name(path.name + ".lock"), thread_local=False, blocking=False)
 
 
 def is_in_use(path: Path) -> bool:
-    """Tell whether a crawl with this ledger is running."""
+    """Tell whether a crawl with this book is running."""
     lock = lock_of(path)
     if not Path(lock.lock_file).exists():
         return False
@@ -96,7 +96,7 @@ def is_in_use(path: Path) -> bool:
 
 
 def remove(path: Path) -> None:
-    """Delete a ledger and the files beside it; no process may have it open."""
+    """Delete a book and the files beside it; no process may have it open."""
     for suffix in (*PARTS, ".lock"):
         path.with_name(path.name + suffix).unlink(missing_ok=True)
 

@@ -51,7 +51,7 @@ class Outcome(IntEnum):
 
 MEANINGS = {
     Outcome.COMPLETE: "complete: every page that was found was read, up to the limits you set",
-    Outcome.ERROR: "error: bad usage, or output or ledger could not be written",
+    Outcome.ERROR: "error: bad usage, or output or book could not be written",
     Outcome.NOTHING_READ: "nothing read: no page could be read, or none may be",
     Outcome.INCOMPLETE: (
         "incomplete: pages or items were lost to failures that may be temporary, items could not"
@@ -110,7 +110,7 @@ UNFILLED_STAT = "contentspider/items/unfilled"
 FIELDS_STAT = "contentspider/fields/failed/"
 # Followed by a site whose model is outdated, because the site could not be learned again.
 OUTDATED_STAT = "contentspider/sites/outdated/"
-# The name in a ledger of the sites that were not learned again, or whose new model is not saved.
+# The name in a book of the sites that were not learned again, or whose new model is not saved.
 UNLEARNED_FACT = "unlearned"
 # Followed by the reason why a page was skipped; the summary has lines of their own for some.
 SKIPPED_STAT = "contentspider/pages/skipped/"
@@ -125,7 +125,7 @@ LOGINS_STAT = "contentspider/login/"
 class Ending:
     """Scrapy's *reason* for a crawl's end, with the numbers of items and unfinished addresses.
 
-    *unseen*: known pages that the crawl did not read, and that stay in the history. *never_read*:
+    *unseen*: known pages that the crawl did not read, and that stay in the book. *never_read*:
     unread addresses that no earlier crawl has read either, so that its output does not have them.
     *unlearned*: sites that could not be learned again. *hidden*: addresses that gave a page which
     stands for others (see `site.hidden`), so that the crawl says nothing about known pages.
@@ -154,7 +154,7 @@ class Ending:
 
     @property
     def word(self) -> str:
-        """Return the reason that the ledger stores for the run: `FINISHED` if nothing is left."""
+        """Return the reason that the book stores for the run: `FINISHED` if nothing is left."""
         is_left = self.queued or self.unread or self.held or self.unlearned
         return INCOMPLETE if self.reason == FINISHED and is_left else self.reason
 
@@ -252,14 +252,14 @@ def doubtful_templates(stats: Mapping[str, Any]) -> list[DoubtfulTemplate]:
 
 @dataclass(frozen=True, slots=True)
 class Remaining:
-    """The numbers of queued addresses and of held items that a crawl has left in its ledger."""
+    """The numbers of queued addresses and of held items that a crawl has left in its book."""
 
     queued: int = 0
     held: int = 0
 
 
 def decide(stats: Mapping[str, Any], remaining: Remaining) -> tuple[Outcome, list[str]]:
-    """Return the outcome of a crawl and the reasons, from Scrapy's *stats* and the ledger.
+    """Return the outcome of a crawl and the reasons, from Scrapy's *stats* and the book.
 
     The outcome is the worst problem. The reasons are of all problems, the worst first.
     """
@@ -339,7 +339,7 @@ def _complete(stats: Mapping[str, Any]) -> list[tuple[Outcome, list[str]]]:
 
 
 def _behind(stats: Mapping[str, Any]) -> list[str]:
-    """Return the reasons why search indexes differ from the history."""
+    """Return the reasons why search indexes differ from the book."""
     counts = {
         "search indexes were not brought up to date": stats.get("contentspider/index/failed", 0),
         "documents in search indexes may be old": stats.get("contentspider/index/kept", 0),
@@ -375,11 +375,11 @@ LOSSES = {
     "contentspider/sites/failed": "sites were not learned, and their items not filtered",
     "contentspider/overrides/broken": "sites' overrides (overrides.toml) could not be used",
     "contentspider/remote/unsent": (
-        "models or histories could not be sent to their store; they are stored on this machine"
+        "models or books could not be sent to their store; they are stored on this machine"
     ),
     "spider_exceptions/count": "pages broke the spider",
     "contentspider/items/lost": "items were lost to errors",
-    UNFILLED_STAT: "items could not be made; the history keeps their pages as they were",
+    UNFILLED_STAT: "items could not be made; the book keeps their pages as they were",
     LOGINS_STAT + "failed": "hosts could not be logged in to",
     "contentspider/hosts/down": "hosts did not answer for longer than the crawl waits",
 }
@@ -401,7 +401,7 @@ def _emptied(stats: Mapping[str, Any]) -> int:
 
 
 def _lost(stats: Mapping[str, Any], remaining: Remaining) -> list[str]:
-    # The ledger excludes pages that were read at a second attempt; the stats do not.
+    # The book excludes pages that were read at a second attempt; the stats do not.
     failed = sum(stats.get(f"contentspider/pages/unread/{kind}", 0) for kind in TRANSIENT)
     unread = stats.get("contentspider/ledger/unread", failed)
     reason = stats.get("finish_reason")

@@ -156,7 +156,7 @@ class TokenCheck:
 
     A request has the token as a bearer token, or in a cookie. A browser gets the cookie when it
     opens a page with the token in the address; it is sent to the address without the token then,
-    because addresses are kept in logs and histories. Programs send the header only. Requests for
+    because addresses are kept in logs and books. Programs send the header only. Requests for
     *public_paths* need no token.
     """
 

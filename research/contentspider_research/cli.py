@@ -196,7 +196,7 @@ def train_folds(options: argparse.Namespace) -> None:
     argument(
         "SOURCE",
         "a folder of corpora, a folder of a site's HTML files, rendered pages (.jsonl, .jsonl.gz),"
-        " or a crawl's name or ledger, of which the kept pages are taken",
+        " or a crawl's name or book, of which the kept pages are taken",
     ),
     argument("-o --output FILE", "FILE.csv, FILE.csv.gz or FILE.parquet", Path, required=True),
     argument(

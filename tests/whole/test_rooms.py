@@ -167,6 +167,18 @@ def test_documented_layers_match_package_folders() -> None:
     assert folders == {*ROOMS, "cli"}
 
 
+def test_functions_of_documented_diagram_are_in_named_modules() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    steps = re.findall(r"^   \| +([\w.]+).* (\w+/[\w/]+\.py)", text, re.MULTILINE)
+    assert len(steps) > 10
+    for name, path in steps:
+        tree: ast.AST | None = ast.parse((PACKAGE / path).read_text())
+        for part in name.split("."):
+            nodes = ast.iter_child_nodes(tree) if tree is not None else ()
+            tree = next((node for node in nodes if getattr(node, "name", "") == part), None)
+        assert tree is not None, f"{path} has no {name}"
+
+
 def test_modules_have_no_import_cycles() -> None:
     known = modules()
     graph = {name: set(imports(name, path, known)) for name, path in known.items()}

@@ -42,7 +42,7 @@ class Bindings:
         self._kept_alive: OrderedDict[int, object] = OrderedDict()
 
     def bind(self, item: object, page: Page | None, row: int | None = None) -> None:
-        """Bind an item to a page, and to the *row* of the page's address in the ledger."""
+        """Bind an item to a page, and to the *row* of the page's address in the book."""
         self.put(item, ItemBinding(page, row) if page is not None else None, is_bound=True)
         if self.on_bind:
             self.on_bind(item)

@@ -19,7 +19,7 @@ NO_THREAD = "can't start new thread"
 
 
 class MachineError(LedgerFullError):
-    """The machine has failed while a page was read; earlier commits of the ledger are intact."""
+    """The machine has failed while a page was read; earlier commits of the book are intact."""
 
     code = "machine"
     ending = "machine_failed"

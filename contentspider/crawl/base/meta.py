@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-# The row of the request's address in the ledger of the crawl.
+# The row of the request's address in the book of the crawl.
 ROW_META_KEY = "contentspider_row"
 # The page that a response was read into (`Page`), and the items' pages of its crawl (`Bindings`).
 PAGE_META_KEY = "contentspider_page"
@@ -11,7 +11,7 @@ BINDINGS_META_KEY = "contentspider_bindings"
 ITEMS_META_KEY = "contentspider_items"
 # The request is for a start address.
 START_META_KEY = "contentspider_start"
-# No page linked to the address: it comes from the history.
+# No page linked to the address: it comes from the known pages.
 ORPHAN_META_KEY = "contentspider_orphan"
 # The id of the known page whose validators (ETag, Last-Modified) the request sends.
 CONDITIONAL_META_KEY = "contentspider_conditional"
@@ -21,7 +21,7 @@ CHECK_META_KEY = "contentspider_check"
 WAITS_META_KEY = "contentspider_waits"
 # The request only tests whether its host answers again (`HostPauses`).
 WITNESS_META_KEY = "contentspider_witness"
-# The request is never written to the ledger, because it carries a password.
+# The request is never written to the book, because it carries a password.
 IN_MEMORY_META_KEY = "contentspider_in_memory"
 # The spider reads robots.txt for the sitemaps in it.
 SITEMAPS_META_KEY = "contentspider_sitemaps"

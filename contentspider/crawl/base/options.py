@@ -128,11 +128,11 @@ class CrawlOptions:
         flags="--no-private", group=REQUESTS,
     )
     durable: bool = option(
-        False, "Keep the crawl in a ledger file, so that a killed crawl can be resumed"
+        False, "Keep the crawl in a file (its book), so that a killed crawl can be resumed"
         " (docs/durability.md)."
     )
     crawl: str = option(
-        "", "Name of the crawl and its ledger (default: the spider's name; for the site spider the"
+        "", "Name of the crawl and its book (default: the spider's name; for the site spider the"
         " address it crawls). Crawls with different names may run at the same time.",
         flags="--name", metavar="NAME", group=RUNS,
     )
@@ -185,18 +185,18 @@ class CrawlOptions:
         " only then (docs/fetching.md).",
     )
     state_dir: str = option(
-        "", "Folder of ledgers (default: .scrapy/contentspider in the project or current folder).",
+        "", "Folder of books (default: .scrapy/contentspider in the project or current folder).",
         flags="--state-dir", metavar="DIR", group=FILES,
     )
     history: bool = option(
-        True, "Keep a history of durable crawls, to find changed pages (docs/recrawls.md)."
+        True, "Compare the pages of durable crawls with the known pages (docs/recrawls.md)."
     )
     history_url: str = option(
-        "", "A store of histories that machines share (s3://..., docs/sharing.md).",
+        "", "A store of books that machines share (s3://..., docs/sharing.md).",
         flags="--history", metavar="URL", group=FILES, in_sites=True,
     )
     history_mb: int = option(
-        1_000, "Size of a history in megabytes from which no more whole pages are added to it.",
+        1_000, "Size of a book in megabytes from which no more whole pages are added to it.",
         minimum=0,
     )
     conditional: bool = option(
@@ -230,7 +230,7 @@ class CrawlOptions:
     )
     index: list[str] = option(
         [], "Search index to update at the end of the crawl, such as sqlite:pages.db"
-        " (docs/indexing.md); 'default', or the flag alone: an index in the folder of ledgers.",
+        " (docs/indexing.md); 'default', or the flag alone: an index in the folder of books.",
         flags="--index", metavar="ENGINE_URL", const="default", group=MOST_USED, in_sites=True,
     )
     take_over: bool = option(
@@ -355,11 +355,11 @@ class CrawlOptions:
             )
 
     def _check_history_unused(self) -> None:
-        """Raise `SettingError` if an option needs the history, which this crawl does not have."""
+        """Raise `SettingError` if an option needs the known pages, which this crawl lacks."""
         for name in ("due", "index", "history_url"):
             if getattr(self, name):
                 raise SettingError(
-                    f"{PREFIX}{name.upper()} cannot be used: it needs the history, and so"
+                    f"{PREFIX}{name.upper()} cannot be used: it needs the known pages, and so"
                     " CONTENTSPIDER_DURABLE=True and CONTENTSPIDER_HISTORY=True"
                 )
 
@@ -374,7 +374,7 @@ class CrawlOptions:
         if self.history_url and not is_url(self.history_url):
             raise SettingError(
                 f"CONTENTSPIDER_HISTORY_URL={self.history_url!r} cannot be used: give a URL such as"
-                " 's3://bucket/histories', or 'file:///folder'"
+                " 's3://bucket/books', or 'file:///folder'"
             )
 
 

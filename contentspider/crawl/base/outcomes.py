@@ -14,7 +14,7 @@ MAX_ASKED_AGAIN = 10_000
 READ_STATES = ("", "fetched", "held", "released", "unchanged")
 # Why the address of a copy is skipped.
 DUPLICATE = "duplicate"
-# The flag of a response whose page the history gave, because the server answered 304, or sent the
+# The flag of a response whose page the book gave, because the server answered 304, or sent the
 # same body as before. The second flag tells the two apart.
 NOT_MODIFIED = "not modified"
 SAME_BODY = "same body"

@@ -34,9 +34,9 @@ class CrawlState(Component):
     """
 
     book: Book
-    # `scrapy shell`, `scrapy fetch` and `scrapy parse` have a ledger in memory.
+    # `scrapy shell`, `scrapy fetch` and `scrapy parse` have a book in memory.
     is_inspection = False
-    # The ledger cannot be written any more.
+    # The book cannot be written any more.
     is_broken = False
     # This run continues an earlier run that did not finish.
     is_resumed = False
@@ -53,15 +53,15 @@ class CrawlState(Component):
 
     @property
     def is_stopping(self) -> bool:
-        """Whether the crawl stops because its ledger cannot be written; it can be resumed."""
+        """Whether the crawl stops because its book cannot be written; it can be resumed."""
         return self.is_broken and self.is_durable
 
     def commit(self) -> None:
-        """Commit the ledger, together with what has to agree with it."""
+        """Commit the book, together with what has to agree with it."""
         self.book.commit()
 
     def fail(self, error: Exception) -> None:
-        """Stop the crawl because its ledger cannot be written. The last commit stays intact."""
+        """Stop the crawl because its book cannot be written. The last commit stays intact."""
         if self.is_broken:
             return
         self.is_broken = True
@@ -81,8 +81,9 @@ class CrawlState(Component):
             self._closing = asyncio.get_running_loop().create_task(closing)
 
     def stop_for(self, error: LedgerFullError, row: int | None) -> bool:
-        """Stop a durable crawl because the machine has failed on the page at a ledger *row*; tell
-        whether it stops. It goes on if the page has stopped an earlier run: `set_aside` the page.
+        """Stop a durable crawl because the machine has failed on the page of the address in
+        *row*; tell whether it stops. It goes on if the page has stopped an earlier run:
+        `set_aside` the page.
         """
         if not self.is_durable:
             return False

@@ -1,1 +1,1 @@
-"""Items wait in the ledger until their site is learned, then get their content."""
+"""Items wait in the book until their site is learned, then get their content."""

@@ -1,4 +1,4 @@
-"""Holds items in the ledger until their site is learned, then sends them to the pipelines."""
+"""Holds items in the book until their site is learned, then sends them to the pipelines."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class ItemHolder(Component):
 
     @cached_property
     def keeper(self) -> LedgerKeeper:
-        """The keeper of the crawl's ledger."""
+        """The keeper of the crawl's book."""
         return extension(self.crawler, LedgerKeeper)
 
     @cached_property
@@ -95,7 +95,7 @@ class ItemHolder(Component):
         return self.sites[key]
 
     def _is_stale(self, key: str) -> bool:
-        """Tell whether the history asks for a new model, and this crawl will see the whole site."""
+        """Tell whether the book asks for a new model, and this crawl will see the whole site."""
         is_whole = hasattr(self.crawler.spider, "is_limited") and not self.options.due
         revisits = self.keeper.revisits
         return is_whole and revisits is not None and key in revisits.stale
@@ -161,7 +161,7 @@ class ItemHolder(Component):
         return self.answers(key).is_suspect(hand.page)
 
     def _hold(self, state: SiteState, item: Any, hand: ItemBinding) -> bool:
-        """Hold an item in the ledger; False if the ledger is broken, so that the item passes."""
+        """Hold an item in the book; False if the book is broken, so that the item passes."""
         keeper = self.keeper
         with keeper.guarded:
             if not keeper.book.items.hold(state.key, item, hand):
@@ -192,7 +192,7 @@ class ItemHolder(Component):
             state.work = asyncio.create_task(self._learn_and_release(state, is_last))
 
     async def _learn_and_release(self, state: SiteState, is_last: bool = True) -> None:
-        # So that the learner, which reads the ledger file, sees all held pages.
+        # So that the learner, which reads the book's file, sees all held pages.
         self.keeper.commit()
         try:
             if await self._leave_out_hidden(state, is_last):
@@ -405,7 +405,7 @@ class ItemHolder(Component):
             self.keeper.book.runs.set_fact(HIDDEN_FACT, hidden)
 
     def _complete_states(self) -> None:
-        """Give the models of a resumed crawl's sites to the history. This run may have read no page
+        """Give the models of a resumed crawl's sites to `Revisits`. This run may have read no page
         of these sites. Models that the crawl has not learned are loaded when a moved page needs
         them.
         """

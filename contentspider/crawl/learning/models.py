@@ -201,7 +201,7 @@ class CrawlModels:
         return self._overrides[key]
 
     async def learn(self, crawl: CrawlState, state: SiteState, compare: bool = False) -> Learned:
-        """Return a model of a site, learned from the pages in the ledger, in at most two attempts.
+        """Return a model of a site, learned from the pages in the book, in at most two attempts.
 
         The model is compared with the stored one if *compare* is true.
         """
@@ -219,7 +219,7 @@ class CrawlModels:
         started = time.monotonic()
         previous = self.store.place(state.key) if compare else None
         path = crawl.book.path
-        assert path  # a ledger in memory holds no items
+        assert path  # a book in memory holds no items
         task = (path, state.key, self._options.learning, LEARN_SECS, previous, self.stop)
         async with self._learner_slots:
             learned = await run_in_thread(learn_in_process, *task)

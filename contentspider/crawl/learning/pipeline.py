@@ -66,12 +66,12 @@ class ContentPipeline(Component):
         self.field_map = self.options.item_fields
         self._warned: set[str] = set()
         self._empty_slots: set[str] = set()
-        # Other pipelines may have changed the items in the history, which then cannot be reused.
+        # Other pipelines may have changed the items in the book, which then cannot be reused.
         pipelines = crawler.settings.getwithbase("ITEM_PIPELINES").values()
         self._is_only_pipeline = sum(order is not None for order in pipelines) == 1
 
     def open_spider(self) -> None:
-        """Open the ledger. In ``scrapy shell`` and the like, which run no pipeline, fill items when
+        """Open the book. In ``scrapy shell`` and the like, which run no pipeline, fill items when
         a callback binds them to their page.
         """
         self.holder.keeper.open()
@@ -122,7 +122,7 @@ class ContentPipeline(Component):
             self._fill(item, ItemBinding(hand.page))
 
     def _give_up(self, item: Any, hand: ItemBinding, error: Exception) -> None:
-        """Leave a page unread whose item cannot be made: the history keeps the page as it was. If
+        """Leave a page unread whose item cannot be made: the book keeps the page as it was. If
         the machine has failed, the crawl stops, unless the page has stopped an earlier run.
         """
         keeper = self.holder.keeper
@@ -184,7 +184,7 @@ class ContentPipeline(Component):
     def _previous_fields(
         self, item: Any, hand: ItemBinding, state: SiteState, extraction: Extraction | None
     ) -> dict[str, object] | None:
-        """Return the fields that the history has of a page which the server did not send (304).
+        """Return the fields that the book has of a page which the server did not send (304).
         Return None if they may differ now.
         """
         keeper, page = self.holder.keeper, hand.page
@@ -205,7 +205,7 @@ class ContentPipeline(Component):
         }
 
     def _is_reusable(self, item: Any) -> bool:
-        """Tell whether the history can have all fields of an item as this crawl would fill them."""
+        """Tell whether the book can have all fields of an item as this crawl would fill them."""
         keeper = self.holder.keeper
         if not self._is_only_pipeline or any(self._optional_fields):
             return False

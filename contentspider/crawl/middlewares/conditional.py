@@ -1,4 +1,4 @@
-"""Conditional requests for known pages. The answers are recorded in the ledger."""
+"""Conditional requests for known pages. The answers are recorded in the book."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ CONDITIONAL_HEADERS = {"etag": "If-None-Match", "last_modified": "If-Modified-Si
 
 class ConditionalMiddleware(Component):
     """Requests known pages only if they have changed. For the answer 304 (not modified) it returns
-    the page from the history; one in `CHECKED_EACH` such pages is fetched to check the server.
+    the page from the book; one in `CHECKED_EACH` such pages is fetched to check the server.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -84,7 +84,7 @@ class ConditionalMiddleware(Component):
             request.meta[CONDITIONAL_META_KEY] = known_page.id
 
     def process_response(self, request: Request, response: Response) -> Request | Response:
-        """Return the page from the history if the answer is 304, or a request to check it."""
+        """Return the page from the book if the answer is 304, or a request to check it."""
         known_id = request.meta.get(CONDITIONAL_META_KEY)
         revisits = self.keeper.revisits
         if response.status != NOT_MODIFIED_STATUS or known_id is None or revisits is None:
@@ -114,7 +114,7 @@ class SameBodyMiddleware(Component):
     """Avoids reading a page again if its bytes have not changed, for servers without validators.
 
     A response with the same body as at the last visit gets the status 304 (not modified), so that
-    `ConditionalMiddleware` returns the page from the history.
+    `ConditionalMiddleware` returns the page from the book.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -166,7 +166,7 @@ def note_answer(
     reading_key: str = "",
 ) -> None:
     """Record the validators, links (with their texts) and redirects of a page's answer in the
-    ledger, for the history.
+    book, for the next crawl.
 
     A page that was not read again keeps its known validators. With a *reading_key*, a page without
     validators gets the validator of its body (see `body_validator`).

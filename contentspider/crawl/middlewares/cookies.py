@@ -93,7 +93,7 @@ class SiteCookies(CookiesMiddleware):
         return response
 
     def process_exception(self, request: Request, exception: Exception) -> None:
-        """Remove our cookies: a retry of the request would otherwise put them into the ledger."""
+        """Remove our cookies: a retry of the request would otherwise put them into the book."""
         self._restore_header(request)
 
     def _process_cookies(

@@ -70,7 +70,7 @@ class UnreadPages:
         self._kinds: dict[int, str] = {}
 
     def add(self, row: int | None, kind: str) -> None:
-        """Count a page, by the ledger row of its address (None if it has none)."""
+        """Count a page, by the row of its address (None if it has none)."""
         self.forget(row)
         self._count(kind, 1)
         if row is not None and len(self._kinds) < MAX_ASKED_AGAIN:

@@ -71,7 +71,7 @@ class Session:
         self.refused = 0  # answers in a row with the form, for which the session was not renewed
         self.deleting = 0  # addresses in a row that deleted a cookie of the session
         # How often each address was sent again since its last answer that was not the form. The
-        # count is not in Request.meta, because the ledger stores that for later runs.
+        # count is not in Request.meta, because the book stores `meta` for later runs.
         self.sent_again: Counter[str] = Counter()
         self.useless = 0  # renewals in a row after which an address led to the form again
 

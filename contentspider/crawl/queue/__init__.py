@@ -1,1 +1,1 @@
-"""The queue of a crawl: scheduler, outages, memory limit, and the ledger that stores them."""
+"""The queue of a crawl: scheduler, outages, memory limit, and the book that stores them."""

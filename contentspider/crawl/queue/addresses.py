@@ -1,4 +1,4 @@
-"""Records the outcomes of a crawl's addresses and items in the ledger."""
+"""Records the outcomes of a crawl's addresses and items in the book."""
 
 from __future__ import annotations
 
@@ -66,10 +66,10 @@ class InFlight:
 
 
 class Addresses:
-    """Keeps the outcomes of the addresses in flight, and writes each outcome to the ledger when the
+    """Keeps the outcomes of the addresses in flight, and writes each outcome to the book when the
     engine has finished with the request.
 
-    *is_known* tells whether the history has a page of an address, *is_broken* whether an address is
+    *is_known* tells whether an address has a known page, *is_broken* whether an address is
     known as broken (`BrokenAddresses`).
     """
 
@@ -90,7 +90,7 @@ class Addresses:
         self._retries: list[int] = []
         # The claims of pages that wait for another form of their address, by row.
         self._copies: dict[int, list[bytes]] = {}
-        # The rows of waiting pages that the history has as pages.
+        # The rows of waiting addresses that have known pages.
         self._known_copies: set[int] = set()
         # When the last pause ends that a single address has asked for.
         self._paused_until = -math.inf
@@ -284,7 +284,7 @@ class Addresses:
 
 
 def row_of(response: Response | Failure | None) -> int | None:
-    """Return the ledger row of the address of a response."""
+    """Return the row in the book of the address of a response."""
     request = getattr(response, "request", None)
     return request.meta.get(ROW_META_KEY) if request is not None else None
 
@@ -308,7 +308,7 @@ class UnfilledItem(DropItem):
 
 
 class ItemRecorder:
-    """Records the outcomes of the crawl's items in the ledger, each item once under its key, and
+    """Records the outcomes of the crawl's items in the book, each item once under its key, and
     writes the items with *writer*.
     """
 
@@ -376,7 +376,7 @@ class ItemRecorder:
         self._state.stats.inc_value("contentspider/items/lost")
         hand = _hand_of(item)
         if hand and hand.page_id and not self._state.is_broken:
-            with self._state.guarded:  # the history keeps the page and its item as they were
+            with self._state.guarded:  # the book keeps the page and its item as they were
                 self._state.book.visits.forget(hand.page_id)
         reason = f"an item failed in a pipeline: {failure.value!r}"[:200]
         row = hand.address_row if hand else row_of(response)

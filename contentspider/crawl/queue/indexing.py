@@ -1,4 +1,4 @@
-"""Updates the search indexes of a crawl from the history, after the crawl has ended."""
+"""Updates the search indexes of a crawl from the book, after the crawl has ended."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Indexing:
                 if isinstance(error, (SchemaMismatchError, IndexDamagedError)):
                     # the error says what helps
                     advice = ""
-                logger.error(f"{error}. The index misses changes that the history has{advice}")
+                logger.error(f"{error}. The index misses changes that the book has{advice}")
                 continue
             logger.info("%s: %s", redacted_url(url), report)
             for name in ("upserted", "deleted", "kept", "retries"):

@@ -1,4 +1,4 @@
-"""The extension that opens the ledger of a crawl, commits it every second, and ends the run."""
+"""The extension that opens the book of a crawl, commits it every second, and ends the run."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ class LedgerKeeper(CrawlState):
         crawler.signals.connect(self.closed, signal=signals.spider_closed)
 
     def open(self) -> None:
-        """Open the ledger, unless it is open. If that fails, the crawl *is_broken*."""
+        """Open the book, unless it is open. If that fails, the crawl *is_broken*."""
         if self._is_open:
             return
         self._is_open = True
@@ -272,7 +272,7 @@ class LedgerKeeper(CrawlState):
         )
 
     async def closed(self, spider: Spider, reason: str) -> None:
-        """End the run, close all files, and share and index the results. A ledger that is not
+        """End the run, close all files, and share and index the results. A book that is not
         durable is deleted.
         """
         if self._is_open:
@@ -409,7 +409,7 @@ class LedgerKeeper(CrawlState):
         return sum(not self.revisits.is_known(address) for address, _ in addresses)
 
     def tick(self) -> None:
-        """Commit, and sync output and ledger to the disk in a thread."""
+        """Commit, and sync output and book to the disk in a thread."""
         self.commit()
         # Written each time, since a crawl may be killed before it writes its last stats.
         held_count = sum(self.book.items.held_counts().values())
@@ -426,15 +426,15 @@ class LedgerKeeper(CrawlState):
             self.fail(error)
 
     def _sync(self) -> None:
-        """Sync output and ledger to the disk. Their order does not matter: a resumed run cuts off
-        output that the ledger does not have, and rewrites output that is missing.
+        """Sync output and book to the disk. Their order does not matter: a resumed run cuts off
+        output that the book does not have, and rewrites output that is missing.
         """
         if self.recorder.writer:
             self.recorder.writer.sync()
         self.book.sync()
 
     def commit(self) -> None:
-        """Commit the ledger and the output. A later kill of the process loses nothing of them."""
+        """Commit the book and the output. A later kill of the process loses nothing of them."""
         if self.is_broken:
             return
         try:
@@ -451,7 +451,7 @@ class LedgerKeeper(CrawlState):
         self.addresses.note_our_failure(row, f"its item cannot be made: {error!r}")
 
     def _is_known(self, url: str) -> bool:
-        """Tell whether the history has the page of an address."""
+        """Tell whether an address has a known page."""
         return self.revisits is not None and self.revisits.is_known(url)
 
     def _is_broken(self, url: str) -> bool:

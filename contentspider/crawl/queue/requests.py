@@ -1,4 +1,4 @@
-"""Requests as JSON and back, for the ledger's queue: no pickle, no class that a file names."""
+"""Requests as JSON and back, for the book's queue: no pickle, no class that a file names."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def _decode_item(value: Any, bindings: Bindings) -> Any:
 
 def with_password_apart(request: Request) -> Request:
     """Return a request with the user and password of its address moved to a header. Such a request
-    stays in memory, so that no password is written to the ledger.
+    stays in memory, so that no password is written to the book.
     """
     parts = split_address(request.url) if "@" in request.url else None
     if not parts or parts.username is None:

@@ -1,4 +1,4 @@
-"""The scheduler. Its queue is in the crawl's ledger, and survives a kill of the process."""
+"""The scheduler. Its queue is in the crawl's book, and survives a kill of the process."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 # After a process died, each of the first requests is committed before it is sent, so that the
-# ledger knows the requests in flight if the process dies again.
+# book knows the requests in flight if the process dies again.
 CAREFUL_REQUESTS = 100
 # Addresses of a host that are requested in turn to test whether the host is down.
 WITNESSES = 8
@@ -40,7 +40,7 @@ WITNESS_META = dict.fromkeys(
 
 
 class LedgerScheduler(Component, BaseScheduler):
-    """Stores pending requests in the SQLite ledger, one per address, highest priority first.
+    """Stores pending requests in the crawl's book, one per address, highest priority first.
 
     Requests that cannot be serialised stay in memory. A request that was in flight when the process
     died is retried alone, to find out whether it crashes the crawler. Requests to paused hosts wait
@@ -56,13 +56,13 @@ class LedgerScheduler(Component, BaseScheduler):
         # The request in flight is sent alone, because it may crash the process.
         self._is_alone = False
         self._alarm: asyncio.TimerHandle | None = None
-        # Returns whether the spider's budget allows the request of a ledger row now.
+        # Returns whether the spider's budget allows the request of an address, by its row, now.
         self._may_send: Callable[[Request, int], bool] = lambda request, row: True
         # Returns why the spider skips a queued request, "" if it does not.
         self._skip_reason: Callable[[Request], str] = lambda request: ""
 
     def open(self, spider: Spider) -> None:
-        """Open the ledger of the crawl."""
+        """Open the book of the crawl."""
         self.spider = spider
         self.keeper = extension(self.crawler, LedgerKeeper)
         self.keeper.open()
@@ -100,7 +100,7 @@ class LedgerScheduler(Component, BaseScheduler):
         if source_row is not None:
             reason = redirect_reason(request)
             self.keeper.addresses.note(source_row, "redirected", reason, target=request.url)
-        # The start addresses of a resumed crawl are in the ledger already.
+        # The start addresses of a resumed crawl are in the book already.
         is_start = source_row is None and bool(request.meta.get("is_start_request"))
         may_repeat = request.dont_filter and not (is_start and self.keeper.is_resumed)
         fingerprint = self._fingerprint(request)
@@ -132,7 +132,7 @@ class LedgerScheduler(Component, BaseScheduler):
         except TypeError as error:
             if not self._has_warned:
                 logger.warning(
-                    f"{request} stays in memory, because it cannot be written to the ledger"
+                    f"{request} stays in memory, because it cannot be written to the book"
                     f" ({error}). Such requests are lost if the crawl is killed"
                 )
             self._has_warned = True
@@ -215,7 +215,7 @@ class LedgerScheduler(Component, BaseScheduler):
         return None
 
     def _hand_out(self, request: Request, row: int) -> None:
-        """Record that the engine gets the request of a ledger row."""
+        """Record that the engine gets the request of the address in a row."""
         if self._careful or self._is_alone:
             self._careful = max(self._careful - 1, 0)
             self.keeper.commit()  # before `watch`, because the engine does not have the request yet

@@ -1,1 +1,1 @@
-"""Compares the pages of a crawl with the pages that earlier crawls recorded in the history."""
+"""Compares the pages of a crawl with the known pages of its book."""

@@ -43,7 +43,7 @@ class BrokenPages:
         self._waiting: list[str] = []
 
     async def write(self, ending: Ending, is_complete: bool, pause: Pause) -> dict[str, int]:
-        """Write the addresses to the history, and return the numbers of those that are known as
+        """Write the addresses into the book, and return the numbers of those that are known as
         broken, in all and only since this crawl. *is_complete*: the crawl has seen all links.
         """
         for url, reason in self._frontier.unread_addresses():

@@ -1,4 +1,4 @@
-"""Compares a page with its previous version in the history."""
+"""Compares a page with its known version."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class PageComparison:
 
         Another model, or another selector, finds other values on the same page. So the known page
         is read by the current model, and pages that other selectors have read are not compared. If
-        the history does not keep the page, only items of the current model are compared.
+        the book does not keep the page, only items of the current model are compared.
         """
         values, before = fields.get("fields"), self._known.item(base.id).get("fields", {})
         if values is None or values == before:

@@ -55,7 +55,7 @@ class KnownCopies:
         if len(content) < MIN_TEXT_CHARS:
             return ""
         known_content = self._newest_content(original)
-        # If the server answered 304 for the original, the history has older counters for it.
+        # If the server answered 304 for the original, the book has older counters for it.
         is_same = known_content == content or numbered_places(known_content, page, content, str)
         return original if is_same else ""
 

@@ -1,4 +1,4 @@
-"""The end of a crawl: what all of its visits together say, written into the book and published."""
+"""The end of a crawl: results that need all of its visits are written, and all is published."""
 
 from __future__ import annotations
 

@@ -179,7 +179,7 @@ class GonePages:
         return version.id, version.url
 
     def _end_of(self, address: Address | None) -> tuple[Address | None, str]:
-        """Follow permanent redirects from an address in the ledger. Return the last address (None
+        """Follow permanent redirects from an address in the book. Return the last address (None
         for a temporary or endless redirect), and the reason of the first redirect.
         """
         reason = address.reason if address is not None else ""
@@ -192,7 +192,7 @@ class GonePages:
         return None, ""
 
     def _target(self, url: str) -> Address | None:
-        """Return the address in the ledger that a redirect leads to. The address of a front page
+        """Return the address in the book that a redirect leads to. The address of a front page
         may be there without its slash, as the user wrote it.
         """
         address = self._book.frontier.find(url)
@@ -222,7 +222,7 @@ class GonePages:
     async def write(
         self, writer: Losses, moved_ids: set[str], pause: Pause = no_pause
     ) -> dict[str, int]:
-        """Write the pages that are gone or moved to the history, and return their numbers.
+        """Write the pages that are gone or moved into the book, and return their numbers.
 
         *moved_ids* are the known pages whose move a visit has shown already. All further moves
         merge pages: their target was known before, or another page has moved there. A site that
@@ -319,7 +319,7 @@ class GonePages:
     async def _count_missing(
         self, writer: Losses, unread: Sequence[PageVersion], pause: Pause
     ) -> None:
-        """Count in the history in how many crawls each page was missing. A page is missing if no
+        """Count in the book in how many crawls each page was missing. A page is missing if no
         page links to it, even if it answers, or if the server answers with something else.
         """
         for page in self._book.answers.orphans(self._crawl):

@@ -30,7 +30,7 @@ logger = logging.getLogger(__name__)
 
 class _Keeping:
     """Notes an error of one page in the block, and suppresses it: the page must not cost the
-    history of all others. Errors of the machine stop the crawl.
+    result of all others. Errors of the machine stop the crawl.
     """
 
     def __init__(self, url: str, failures: Failures) -> None:
@@ -42,7 +42,7 @@ class _Keeping:
         if isinstance(error, (ContentSpiderError, OSError, MemoryError)):
             return False
         if isinstance(error, Exception):
-            self._failures.note_page(self._url, error, "the history keeps the page as it was")
+            self._failures.note_page(self._url, error, "the book keeps the page as it was")
         return isinstance(error, Exception)
 
 

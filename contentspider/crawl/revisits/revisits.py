@@ -211,7 +211,7 @@ class Revisits:
         return known_page.etag if known_page is not None else ""
 
     def is_stored(self, url: str) -> bool:
-        """Tell whether the history has the whole page at an address."""
+        """Tell whether the book has the whole page at an address."""
         return self._known.has_page(page_id(url))
 
     def stored_page(self, page_id: str) -> Page | None:

@@ -14,7 +14,7 @@ class PageBudget:
         self._answers = 0
 
     def reserve(self, row: int) -> bool:
-        """Tell whether the page of a ledger row may be requested, and count it if it may."""
+        """Tell whether the address in *row* may be requested, and count it if it may."""
         if not self.limit or row in self._rows:
             return True
         if self.is_spent:

@@ -67,7 +67,7 @@ class DiscoverySpider(Spider):
 
     @property
     def revisits(self) -> Revisits | None:
-        """The results of earlier crawls; None without a history, or before the keeper opens."""
+        """The known pages; None if the crawl has none, or before the keeper opens."""
         return self.keeper.revisits if "keeper" in self.__dict__ else None
 
     def page_requests(self, address: str, priority: int) -> Iterator[Request]:

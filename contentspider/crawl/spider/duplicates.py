@@ -33,19 +33,19 @@ TRACKING = re.compile(
 
 
 class Duplicates:
-    """Detects pages that the crawl has already yielded, by claims on texts in its ledger."""
+    """Detects pages that the crawl has already yielded, by claims on texts in its book."""
 
     def __init__(self, keeper: LedgerKeeper, site_of: Callable[[str], str]) -> None:
         self._keeper = keeper
         self._site_of = site_of
-        # Owners of claims by responses without a ledger row: -1, -2, ...
+        # Owners of claims by responses without a row in the book: -1, -2, ...
         self._rowless_owners = count(1)
         self._waits_for_unknown = 0
         # The claims of the last page and address, which are needed several times.
         self._last_claims: tuple[Page | None, str, list[bytes]] = (None, "", [])
 
     def claim(self, address: str, page: Page, row: int | None) -> bool:
-        """Claim a page for the address in ledger *row*. Return False if the page is a duplicate:
+        """Claim a page for the address in *row*. Return False if the page is a duplicate:
         another address of the site has claimed the same text and title, or (if the text is short)
         another form of the same address has, or the page's original in earlier crawls has.
         """

@@ -1,4 +1,4 @@
-"""Requests for the own texts of a crawl's sites, and storage of the texts in the ledger."""
+"""Requests for the own texts of a crawl's sites, and storage of the texts in the book."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ POLL_SECS = 0.1
 class SitemapReader:
     """Queues the addresses of sitemaps in turns of `TURN_SECS`, while pages are fetched.
 
-    A sitemap's own address is open in the ledger until all its addresses are queued: if the run
+    A sitemap's own address is open in the book until all its addresses are queued: if the run
     ends before, the next run reads the sitemap again.
     """
 

@@ -180,7 +180,7 @@ class SiteSpider(DiscoverySpider):
         return spider
 
     def opened(self) -> None:
-        """Connect the spider to the ledger, and restore the scope of an earlier run."""
+        """Connect the spider to the book, and restore the scope of an earlier run."""
         keeper, holder = extension(self.crawler, LedgerKeeper), extension(self.crawler, ItemHolder)
         if self.crawler.get_downloader_middleware(GuardMiddleware) is None:
             logger.error(

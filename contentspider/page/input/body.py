@@ -41,7 +41,7 @@ PROBE = "contentspider-cut"
 # A tag takes up to 1 kB of memory, with the data that contentspider keeps for it. The limit is five
 # times the number of tags on the largest of 5,000 large pages.
 MAX_TAGS = 250_000
-# A byte of text takes up to 24 bytes of memory until the page is in the history.
+# A byte of text takes up to 24 bytes of memory until the page is in the book.
 MAX_BYTES = 12_000_000
 
 # libxml2 reads nothing after an element that is nested more deeply.

@@ -187,8 +187,8 @@ class Book:
         self.commit()
 
     def begin_crawl(self) -> None:
-        """Begin a new crawl: drop what belongs to the last one alone, and what an unfinished one
-        has not published.
+        """Begin a new crawl: drop the frontier and the items of the last one, and the versions
+        and records of one that was not published.
         """
         do, since = self.database.do, (self.pages.published,)
         for table in CRAWL_TABLES:
@@ -202,8 +202,8 @@ class Book:
         self.commit()
 
     def begin_ending(self) -> None:
-        """Begin to write the end of the crawl. What an interrupted attempt has written is dropped:
-        it has been published for nobody.
+        """Begin to write the end of the crawl. Drop the rows that an interrupted attempt has
+        written: nobody has seen them.
         """
         do, since = self.database.do, (self.pages.published,)
         if self.runs.fact(ENDING_FACT):

@@ -74,8 +74,8 @@ class Visits:
         self.run = self.crawl = 0
 
     def write(self, visit: Visit, change: Change, answer: Answer, row: int | None) -> PageVersion:
-        """Write the visit of a page at the ledger *row*. It replaces an earlier visit of this crawl
-        that is not published.
+        """Write the visit of a page, which has its address in *row*. It replaces an earlier visit
+        of this crawl that is not published.
         """
         self.forget(visit.id)
         known = self._pages.known(visit.id)

@@ -1,1 +1,1 @@
-"""The crawls in the state folder: where their ledgers and histories are, and how they stand."""
+"""The crawls in the state folder: where their books are, and how they stand."""

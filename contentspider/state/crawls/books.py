@@ -311,7 +311,7 @@ def open_temporary(path: Path) -> Book:
 
 
 def crawl_status(path: Path) -> str:
-    """Return lines that describe the runs, items and addresses of a crawl, from its ledger."""
+    """Return lines that describe the runs, items and addresses of a crawl, from its book."""
     is_running = is_in_use(path)
     with closing(read_book(path)) as book:
         runs = book.runs.all()

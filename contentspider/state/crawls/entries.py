@@ -89,13 +89,13 @@ class Entries:
         return (page_id for (page_id,) in rows)
 
     def position(self) -> HistoryPosition:
-        """Return the position of the history in its change log; the history must have pages."""
+        """Return the position of the book in its change log; the book must have pages."""
         query = "SELECT key, ended FROM crawls WHERE ended != '' ORDER BY number DESC LIMIT 1"
         key, ended = self._database.row(query) or ("", "")
         return HistoryPosition(key, ended, self.last, self._made_at(self.last))
 
     def follows(self, before: HistoryPosition) -> bool:
-        """Tell whether this history has passed the position *before*."""
+        """Tell whether this book has passed the position *before*."""
         ended = self._database.value("SELECT ended FROM crawls WHERE key = ?", (before.key,))
         # A resumed crawl gets a later end and keeps all of its change records.
         has_gone_on = ended is not None and self._made_at(before.seq) == before.at
@@ -122,7 +122,7 @@ class Entries:
         return self._read("seq > ? ORDER BY seq", number)
 
     def of(self, page_ids: Sequence[str]) -> Iterator[Entry]:
-        """Yield the pages with these ids that the history has."""
+        """Yield the pages with these ids that the book has."""
         for page_id in page_ids:
             yield from self._read("id = ?", page_id)
 

@@ -1,4 +1,4 @@
-"""The state folder, where crawls keep ledgers and histories, and the default search index."""
+"""The state folder, where crawls keep books, and the default search index."""
 
 from __future__ import annotations
 

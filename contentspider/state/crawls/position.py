@@ -1,4 +1,4 @@
-"""The position of a history in its change log. It tells a history from others and from copies."""
+"""The position of a book in its change log. It tells the book from others and from copies."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class HistoryPosition:
-    """The last crawl in a history (*key*, and the time it *ended*), and the last change of a page
+    """The last crawl in a book (*key*, and the time it *ended*), and the last change of a page
     (its number *seq*, and the time *at* which it was recorded).
     """
 

@@ -1,1 +1,1 @@
-"""Stores of models and histories, on this machine or shared by several."""
+"""Stores of models and books, on this machine or shared by several."""

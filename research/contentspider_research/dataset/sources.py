@@ -184,7 +184,7 @@ def _rendered(path: Path) -> Source:
 
 
 def crawl_sources(ledger_file: Path) -> list[Source]:
-    """Return the sites of a crawl with the pages that its ledger has kept; of these the elements
+    """Return the sites of a crawl with the pages that its book has kept; of these the elements
     with text are known, not the markup.
     """
     with open_crawl_data(ledger_file) as (_, kept, _):
