@@ -43,6 +43,7 @@ from contentspider.site.learn.templates import page_template
 from contentspider.site.sample import sample_order
 from contentspider.state.ledger.pages import SITE_PAGES
 from contentspider.state.ledger.places import SamplePlaces
+from contentspider.state.outcome import RENDER_FAILED_STAT
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -222,7 +223,7 @@ class RenderMiddleware(Component):
             result = await self._render(request, response, snapshots)
         except Exception as error:  # noqa: BLE001 - the downloaded page is used after any failure
             kind = getattr(error, "kind", type(error).__name__)
-            self.stats.inc_value(f"contentspider/render/failed/{kind}")
+            self.stats.inc_value(f"{RENDER_FAILED_STAT}{kind}")
             reason = str(error).splitlines()[0] if str(error) else kind
             logger.info("%s is not rendered: %s", response.url, reason)
             return None

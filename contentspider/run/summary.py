@@ -22,6 +22,7 @@ from contentspider.state.outcome import (
     by_kind,
     doubtful_templates,
     hidden_sites,
+    render_failures,
     skipped_kinds,
 )
 
@@ -130,6 +131,7 @@ def _counts(stats: Mapping[str, Any], items: int, outputs: Sequence[str], models
         *_empty(stats),
         *_directives(count("pages/directives")),
         *_documents(stats),
+        *_unrendered(render_failures(stats)),
         *_skipped(skipped_kinds(stats)),
         *_outputs(stats, outputs),
         _models(stats, models),
@@ -180,6 +182,12 @@ def _documents(stats: Mapping[str, Any]) -> list[str]:
     ]
     parts = [f"{count:,} {what}" for count, what in counts if count]
     return [f"documents: {', '.join(parts)}"] if parts else []
+
+
+def _unrendered(failures: str) -> list[str]:
+    """Return a line about the pages that the browser failed to load. *failures*: how, in words."""
+    line = f"render: {failures}: the browser failed, and the pages are as the server sent them"
+    return [line] if failures else []
 
 
 def _outputs(stats: Mapping[str, Any], outputs: Sequence[str]) -> list[str]:

@@ -19,6 +19,7 @@ import pytest
 from contentspider.render.browser import NAMES
 from contentspider.render.middleware import AT_ONCE
 from contentspider.render.templates import SAMPLE
+from contentspider.state.outcome import Outcome
 from tests.conftest import Site, read_jsonl, run, serve, site
 from tests.processes import Popen
 from tests.sites import article, prose
@@ -255,6 +256,26 @@ def test_killed_browser_or_crawl_loses_no_pages_and_leaves_no_processes(
     assert all(item["content"] for item in items)
     assert not browsers_of(files)
     assert not list(files.iterdir())
+
+
+@pytest.mark.parametrize("browser", ["dead script", "dead browser"])
+def test_shells_that_rendering_does_not_fill_are_told(
+    site: Site, tmp_path: Path, browser: str
+) -> None:
+    links = "".join(f"<url><loc>{site.url}/{number}</loc></url>" for number in range(1, 6))
+    sitemap = 200, "application/xml", f"<urlset>{links}</urlset>".encode()
+    found = {"/robots.txt": (404, "", b""), "/sitemap.xml": sitemap, "/app.js": (200, "", b"")}
+    site.answer = lambda path: found.get(path, (200, "text/html", SHELL.encode()))
+    command = ["crawl", f"{site.url}/", "--own-site", "--render", "auto", "--stats", "stats.json"]
+    if browser == "dead browser":
+        Path(tmp_path, "browser").write_text("#!/bin/sh\nexit 3\n")
+        Path(tmp_path, "browser").chmod(0o755)
+        command += ["--browser", f"{tmp_path}/browser"]
+    done = run(*command, cwd=tmp_path, check=False)
+    assert done.returncode == Outcome.CONTENT_HIDDEN, done.stderr
+    (reason,) = json.loads((tmp_path / "stats.json").read_text())["reasons"]
+    assert "--render auto" not in reason, "it was given"
+    assert ("--render-hosts" in reason) == (browser == "dead script")
 
 
 def test_missing_browser_is_reported_before_crawling(site: Site, tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ INCOMPLETE_RUNS = 2  # after this many runs that lack only unreadable pages, a c
 KEPT_CRAWLS = 3  # archived ledgers that are kept for each crawl
 HIDDEN_FACT = "hidden"  # the sites that hide their pages
 HIDING = {
-    SHELL: "gives pages with hardly any text: scripts build them (--render auto reads them)",
+    SHELL: "gives pages with hardly any text, which scripts may fill in a browser (--render auto)",
     WALL: "gives the same page for most addresses, such as a consent or a form to log in",
 }
 # The states whose reasons a status shows.
