@@ -315,8 +315,8 @@ def _hidden(stats: Mapping[str, Any]) -> list[str]:
     is_rendered = bool(stats.get("contentspider/render/pages"))
     is_broken = bool(render_failures(stats))
     return [
-        f"{count:,} addresses of {site} {_hiding(kind, is_rendered, is_broken)}. Nothing of it was written; if"
-        " this is the whole site, --force writes it"
+        f"{count:,} addresses of {site} {_hiding(kind, is_rendered, is_broken)}. Nothing of it was"
+        " written; if this is the whole site, --force writes it"
         for site, (kind, count) in sorted(hidden_sites(stats).items())
     ]
 

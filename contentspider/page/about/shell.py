@@ -24,7 +24,7 @@ TINY = ("0", "1")  # the width or height of a picture that counts visitors
 
 
 class Signs(NamedTuple):
-    """What the markup of a page says. *has_script*: it has a script, or data that only scripts read.
+    """What the markup of a page says. *has_script*: it has a script, or data for scripts alone.
     *is_for_scripts*: a script also finds an empty element to fill, or the page has a text for
     readers without scripts. *has_form*: it has a form or a button. *has_password*: it asks for a
     password. *media* is a hash of the addresses of its pictures, videos and frames, "" without any.
