@@ -22,6 +22,7 @@ from contentspider.state.outcome import (
     by_kind,
     doubtful_templates,
     hidden_sites,
+    known_refused,
     render_failures,
     skipped_kinds,
 )
@@ -135,6 +136,7 @@ def _counts(stats: Mapping[str, Any], items: int, outputs: Sequence[str], models
         *_skipped(skipped_kinds(stats)),
         *_outputs(stats, outputs),
         _models(stats, models),
+        *_refused(known_refused(stats)),
         *_quality(stats),
         *_capped(stats),
         *_logins(count("login/hosts"), count("login/renewals"), count("pages/skipped/logout")),
@@ -164,6 +166,19 @@ def _broken(known: int, new: int) -> list[str]:
     line = (
         f"broken: {known:,} addresses are known as broken{since}: they fail in each crawl, and are"
         " requested less and less often (contentspider status lists them)"
+    )
+    return [line]
+
+
+def _refused(sites: Mapping[str, int]) -> list[str]:
+    """Return a line about the *sites* whose models are refused in each crawl."""
+    if not sites:
+        return []
+    shown = [f"{site} (in {crawls:,} crawls)" for site, crawls in sorted(sites.items())]
+    more = f" and {len(sites) - MAX_SITES} more" if len(sites) > MAX_SITES else ""
+    line = (
+        f"refused: the models of {', '.join(shown[:MAX_SITES])}{more} are refused in each crawl,"
+        " because they do not learn what the labels say: the pages are judged one by one"
     )
     return [line]
 

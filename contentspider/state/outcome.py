@@ -389,8 +389,9 @@ EMPTIED = (
 UNSEEN = "known pages were not read, and stay as they were (--force accepts the loss in the output)"
 # Stats that make a crawl incomplete, with the reason that is shown.
 REFUSED_STAT = "contentspider/models/refused"
+# Followed by a site whose models are known to be refused: the number of crawls in a row before.
+KNOWN_REFUSED_STAT = "contentspider/history/refused/"
 LOSSES = {
-    REFUSED_STAT: "sites' models were refused, so that their pages were judged one by one",
     "contentspider/sites/failed": "sites were not learned, and their items not filtered",
     "contentspider/overrides/broken": "sites' overrides (overrides.toml) could not be used",
     "contentspider/remote/unsent": (
@@ -419,6 +420,23 @@ def _emptied(stats: Mapping[str, Any]) -> int:
     return count if is_large else 0
 
 
+def known_refused(stats: Mapping[str, Any]) -> dict[str, int]:
+    """Return the sites whose models are refused in each crawl, each with the number of crawls in a
+    row, including this one.
+    """
+    return {
+        name.removeprefix(KNOWN_REFUSED_STAT): int(count) + 1
+        for name, count in stats.items()
+        if name.startswith(KNOWN_REFUSED_STAT)
+    }
+
+
+def _refused(stats: Mapping[str, Any]) -> int:
+    """Return how many sites' models were refused that are not known for it."""
+    count: int = stats.get(REFUSED_STAT, 0)
+    return count - len(known_refused(stats))
+
+
 def _lost(stats: Mapping[str, Any], remaining: Remaining) -> list[str]:
     # The ledger excludes pages that were read at a second attempt; the stats do not.
     failed = sum(stats.get(f"contentspider/pages/unread/{kind}", 0) for kind in TRANSIENT)
@@ -430,6 +448,7 @@ def _lost(stats: Mapping[str, Any], remaining: Remaining) -> list[str]:
         (unread, "pages could not be read for reasons that may pass"),
         (_unseen(stats), UNSEEN),
         (_emptied(stats), EMPTIED),
+        (_refused(stats), "sites' models were refused, so that their pages were judged one by one"),
         *((stats.get(name, 0), what) for name, what in LOSSES.items()),
         (remaining.queued if reason not in LIMITS else 0, "addresses are in the queue"),
         (remaining.held, "items are held"),

@@ -208,7 +208,7 @@ def crawl_status(path: Path) -> str:
             lines.append(f"not learned again, with outdated models: {', '.join(unlearned)}")
         lines += ["addresses:", *_address_lines(ledger.frontier)]
         lines += [f"{site} {HIDING[kind]}" for site, kind in hidden_sites(ledger).items()]
-    lines += _broken_lines(history_of(path))
+    lines += _known_lines(history_of(path))
     if runs and not is_running and runs[-1].reason != FINISHED:
         lines += ["", "It is not finished: run the same command with --resume to continue."]
     return "\n".join(lines)
@@ -231,20 +231,28 @@ def hidden_in(history: Path) -> dict[str, str]:
     return {}
 
 
-def _broken_lines(path: Path) -> list[str]:
-    """Return a line for each address that is known as broken, from the history at *path*."""
+def _known_lines(path: Path) -> list[str]:
+    """Return a line for each address that is known as broken, and for each site whose models are
+    refused in each crawl, from the history at *path*.
+    """
     if not path.exists():
         return []
     try:
         with closing(History(path, read_only=True)) as history:
-            known = history.broken.known()
+            known, refused = history.broken.known(), history.refused.known()
     except ContentSpiderError as error:
         return [f"history: {error}"]
     lines = [
+        f"{model.site}: its model was refused in each of the last {model.crawls} crawls, and its"
+        " pages were judged one by one"
+        for model in refused
+    ]
+    lines += [f"known as broken: {len(known)}"] if known else []
+    lines += [
         f"  {broken.url} ({broken.reason}; in {broken.crawls} crawls, last {broken.last})"
         for broken in known
     ]
-    return [f"known as broken: {len(known)}", *lines] if known else []
+    return lines
 
 
 def _run_lines(runs: Sequence[Run], is_running: bool) -> list[str]:
