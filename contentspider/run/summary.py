@@ -88,11 +88,23 @@ def _nothing_read(skipped: str) -> str:
 def _completion(stats: Mapping[str, Any], has_items: bool) -> list[str]:
     """Return a line if a complete crawl read nothing, or came to a limit of the user's."""
     if not has_items:
-        return ["nothing was left to do: the crawl had already read every page that it found"]
+        return [_rest(stats)]
     reason = stats.get("finish_reason")
     if stats.get("item_scraped_count") and reason in LIMITS:
         return [f"the crawl was stopped by its limit ({reason}): {GO_ON}"]
     return []
+
+
+def _rest(stats: Mapping[str, Any]) -> str:
+    """Return the line of a run that resumed a crawl all of whose pages were read."""
+    read = "the crawl had already read every page that it found"
+    if not stats.get("contentspider/models/saved"):
+        return f"nothing was left to do: {read}"
+    refiltered = stats.get("contentspider/history/refiltered", 0)
+    return (
+        f"learned: the run learned what the run before could not, and {refiltered:,} pages have"
+        f" another content by the new models; {read}"
+    )
 
 
 def _shortfall(outcome: Outcome, reasons: Sequence[str], remaining: Remaining) -> str:

@@ -220,15 +220,15 @@ def hidden_sites(ledger: Ledger) -> dict[str, str]:
     return {str(site): kind for site, kind in hidden.items() if kind in HIDING}
 
 
-def hidden_in(history: Path) -> dict[str, str]:
-    """Return `hidden_sites` of the crawl with a *history*; none if it has no ledger that can be
-    read.
+def last_run(history: Path) -> tuple[Run | None, dict[str, str]]:
+    """Return the last run of the crawl with a *history*, and its `hidden_sites`; None if the crawl
+    has no ledger that can be read.
     """
     path = history.parent.parent / history.name
     if path.is_file():
         with suppress(ContentSpiderError, *DAMAGE), closing(Ledger(path, read_only=True)) as ledger:
-            return hidden_sites(ledger)
-    return {}
+            return ledger.runs.last(), hidden_sites(ledger)
+    return None, {}
 
 
 def _known_lines(path: Path) -> list[str]:
