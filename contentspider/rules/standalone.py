@@ -459,12 +459,10 @@ def _key(name: str, attributes: dict[str, str]) -> Key:
     Models know names with numbers of pages that number nearly all of their names.
     """
     id_, classes = "-".join(attributes.get("id", "").split()), attributes.get("class", "")
-    ids, names = (id_,), tuple(classes.split())
-    if LONG_NUMBER.search(id_):
-        ids += (LONG_NUMBER.sub("0", id_),)
+    names = tuple(classes.split())
     if LONG_NUMBER.search(classes):
         names += tuple(LONG_NUMBER.sub("0", classes).split())
-    return name, ids, names
+    return name, (id_, LONG_NUMBER.sub("0", id_)), names
 
 
 class _TagCache(dict[str, Tag]):
