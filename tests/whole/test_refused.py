@@ -15,6 +15,7 @@ from tests.sites import prose
 from tests.whole.test_recrawls import Recrawls
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from tests.conftest import Site
@@ -31,14 +32,17 @@ LinearSVM.fit = lambda *given, **named: (
 
 
 @pytest.fixture
-def refuses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Have all models refused while the file is there that this returns."""
+def refuses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Have all models refused while the file is there that this gives. The process that forks may
+    have been started with it, and serves other tests, too.
+    """
     made, path = tmp_path / "refuses", tmp_path / "path"
     made.touch()
     path.mkdir()
     (path / "sitecustomize.py").write_text(REFUSES.format(str(made)))
     monkeypatch.setenv("PYTHONPATH", str(path))
-    return made
+    yield made
+    made.unlink(missing_ok=True)
 
 
 def test_crawl_whose_model_is_refused_is_incomplete_and_the_prior_judges(
