@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from contentspider.archive.stored import StoredPage
     from contentspider.archive.tasks import Task
     from contentspider.page.input.page import Page
+    from contentspider.site.models.model import SiteModel
 
 MAX_KEPT_BYTES = 100_000_000  # HTML of a site's parsed pages in memory
 MAX_SITE_BYTES = 200  # a site's name is also a file name, which has a limited length
@@ -318,7 +319,7 @@ def learn_bucket(task: Task, target: Target, report: Callable[[int], object]) ->
     written_shards = set((target.read_note(note_name) or {"shards": ()})["shards"])
     names = target.names(bucket_folder)
     store = open_models(task["models"], task["state"])
-    learned, left_out = 0, []
+    learned, left_out, refused = 0, [], []
     with (
         TemporaryDirectory(prefix="contentspider-archive-") as folder,
         (Path(folder) / "pages").open("w+b") as file,
@@ -333,8 +334,13 @@ def learn_bucket(task: Task, target: Target, report: Callable[[int], object]) ->
             pages.begin(known)
             if number in skipped:
                 left_out.append(f"learning {site}")
-            elif known.model is None and _learn(site, rows, pages, store, number, report):
-                known, learned = known._replace(model=store.load(site)), learned + 1
+            elif known.model is None:
+                model = _learn(site, rows, pages, number, report)
+                if model is not None and model.is_refused:
+                    refused.append(site)
+                elif model is not None:
+                    store.save(model)
+                    known, learned = known._replace(model=store.load(site)), learned + 1
             unwritten_rows = (row for row in rows if row.shard not in written_shards)
             for row in unwritten_rows:
                 if page := pages.get(row):
@@ -348,6 +354,7 @@ def learn_bucket(task: Task, target: Target, report: Callable[[int], object]) ->
     target.write_note(note_name, {"shards": final_shards})
     return {
         "learned": learned,
+        "refused": refused,
         "items": items.count,
         "lost": asdict(items.lost),
         "left_out": left_out,
@@ -366,27 +373,22 @@ def _learn(
     site: str,
     rows: list[SampleRow],
     pages: SamplePages,
-    store: ModelStore,
     number: int,
     report: Callable[[int], object],
-) -> bool:
-    """Learn a site from its rows and save the model, if it has enough pages with text, and the
-    model is not refused; tell whether it was saved. *number* is reported in place of the numbers of
-    its pages.
+) -> SiteModel | None:
+    """Return the model of a site, learned from its rows; None if it has too few pages with text.
+    *number* is reported in place of the numbers of its pages.
     """
     sample = [row for row in choose_sample(rows) if pages.get(row, keep=True)]
     if len(sample) < MIN_PAGES:
-        return False
+        return None
     # Imported here: a job whose sites are learned does without scikit-learn and half of SciPy.
     from contentspider.site.learn.learner import SiteLearner
 
     sample = with_templates(sample, rows, pages.template)
     report(number)
     sample_pages = (pages.get(row, number) for row in sample)
-    model = SiteLearner(site).fit(filter(None, sample_pages))
-    if not model.is_refused:
-        store.save(model)
-    return not model.is_refused
+    return SiteLearner(site).fit(filter(None, sample_pages))
 
 
 def extract_shard(task: Task, target: Target, report: Callable[[int], object]) -> dict[str, Any]:

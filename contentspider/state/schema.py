@@ -53,10 +53,12 @@ CREATE TABLE own_answers (address TEXT PRIMARY KEY, site TEXT NOT NULL, etag TEX
 """,
 )
 
-BROKEN = """
+FAILURES = """
 CREATE TABLE broken (id TEXT PRIMARY KEY, url TEXT NOT NULL, reason TEXT NOT NULL,
     crawls INTEGER NOT NULL, last_crawl INTEGER NOT NULL, next_crawl INTEGER NOT NULL,
     last TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE refused (site TEXT PRIMARY KEY, crawls INTEGER NOT NULL,
+    last_crawl INTEGER NOT NULL) WITHOUT ROWID;
 """
 
 HISTORY = Schema(
@@ -105,8 +107,8 @@ CREATE TABLE own_answers (address TEXT PRIMARY KEY, site TEXT NOT NULL, etag TEX
     last_modified TEXT NOT NULL, texts BLOB NOT NULL);
 CREATE INDEX own_answers_by_site ON own_answers (site);
 """
-    + BROKEN,
-    BROKEN,
+    + FAILURES,
+    FAILURES,
 )
 
 # The rows that a crawl will write into a history (`contentspider.state.history.draft`).

@@ -13,7 +13,7 @@ from contentspider.ground.sites import SiteKeys
 from contentspider.state.history.broken import FAILED_CRAWLS, MAX_WAIT, few
 from contentspider.state.history.history import History
 from contentspider.state.outcome import Outcome
-from contentspider.state.schema import BROKEN
+from contentspider.state.schema import FAILURES
 from tests.conftest import run
 from tests.sites import article
 from tests.whole.test_recrawls import Recrawls
@@ -119,11 +119,12 @@ def test_history_of_version_before_is_opened(read_only: bool, tmp_path: Path) ->
     path = tmp_path / "e.sqlite"
     History(path).close()
     with closing(connect(path)) as connection:
-        connection.execute("DROP TABLE broken")
+        for table in ("broken", "refused"):
+            assert f"CREATE TABLE {table}" in FAILURES
+            connection.execute(f"DROP TABLE {table}")
         connection.execute("PRAGMA user_version = 11")
-    assert "CREATE TABLE broken" in BROKEN
     with closing(History(path, read_only=read_only)) as history:
-        assert history.broken.known() == []
+        assert history.broken.known() == history.refused.known() == []
     with closing(connect(path)) as connection:
         (version,) = connection.execute("PRAGMA user_version").fetchone()
     assert version == (11 if read_only else 12)

@@ -147,6 +147,7 @@ class CrawlModels:
         self.store = open_models(options.models_dir, options.state_dir)
         self.fields_file = options.fields_file
         self._overrides: dict[str, Overrides | None] = {}
+        self._refused: set[str] = set()  # sites whose present model was refused
         self.stop = LearningStop()
         # A learner uses one core. Half of the cores are left to the crawl.
         self._learner_slots = asyncio.Semaphore(max(1, (os.cpu_count() or 1) // 2))
@@ -326,7 +327,10 @@ class CrawlModels:
         that the learner refused is counted.
         """
         if model.is_refused:
-            self._stats.inc_value(REFUSED_STAT)
+            self._refused.add(key)
+        else:
+            self._refused.discard(key)
+        self._stats.set_value(REFUSED_STAT, len(self._refused))
         quality, min_quality = model.quality, self._options.min_quality
         if quality is None:
             return

@@ -43,6 +43,7 @@ from contentspider.recrawl.soft_404 import (
 )
 from contentspider.site.models.record import UNFILTERED, is_site_item, page_id
 from contentspider.state.crawls.ledgers import open_history
+from contentspider.state.history.broken import FAILED_CRAWLS
 from contentspider.state.ledger.threads import run_in_thread
 from contentspider.state.ledger.visits import Visit
 
@@ -396,6 +397,7 @@ class Revisits:
             self._history.dead_links.add(address)
             await wait()
         counts.update(await self._broken_pages.write(ending, gone.is_complete, wait))
+        counts.update(self._write_refused())
         is_visited = partial(self._visits.has_after, takeover.published_visit)
         for known_id, fields in self._refilter.filter_unvisited(takeover, is_visited):
             if fields is not None:
@@ -549,6 +551,22 @@ class Revisits:
             item = self._refilter.refilled(record, takeover.item(page_id), change)
             is_item_known = item is not None
         return replace(record, is_item_known=is_item_known, item=item)
+
+    def _write_refused(self) -> dict[str, int]:
+        """Record which sites' models this crawl refused. Return in how many crawls in a row before
+        it, by ``refused/SITE``, of the sites that are known for it.
+        """
+        refused = self._history.refused
+        models = {key: state.model for key, state in self._states.items() if state.model}
+        for site in {each.site for each in refused.all()}.intersection(models):
+            if not models[site].is_refused:
+                refused.remove(site)
+        crawls = {
+            f"refused/{site}": refused.add(site, self.broken.crawl)
+            for site, model in sorted(models.items())
+            if model.is_refused
+        }
+        return {name: count for name, count in crawls.items() if count >= FAILED_CRAWLS}
 
     def _write_sites(self, takeover: HistoryWriter, stale: set[str]) -> None:
         """Write to the history which sites are distrusted, stale, or have wrong sitemap dates."""

@@ -24,7 +24,7 @@ TINY = ("0", "1")  # the width or height of a picture that counts visitors
 
 
 class Signs(NamedTuple):
-    """What the markup of a page says. *has_script*: it has a script, and not only data.
+    """What the markup of a page says. *has_script*: it has a script, or data for scripts alone.
     *is_for_scripts*: a script also finds an empty element to fill, or the page has a text for
     readers without scripts. *has_form*: it has a form or a button. *has_password*: it asks for a
     password. *media* is a hash of the addresses of its pictures, videos and frames, "" without any.
@@ -39,7 +39,7 @@ class Signs(NamedTuple):
 
 def read_signs(root: _Element) -> Signs:
     """Return the signs in the markup below *root*."""
-    has_script = any(_is_code(script) for script in root.iter("script"))
+    has_script = any(_is_for_browsers(script) for script in root.iter("script"))
     fields = [(field.get("type") or "").strip().lower() for field in root.iter("input")]
     has_form = next(root.iter("form", "button"), None) is not None
     return Signs(
@@ -51,9 +51,9 @@ def read_signs(root: _Element) -> Signs:
     )
 
 
-def _is_code(script: _Element) -> bool:
-    kind = (script.get("type") or "").strip().lower()
-    return "json" not in kind
+def _is_for_browsers(script: _Element) -> bool:
+    """Tell whether a script is code, or data for code; JSON-LD is for search engines."""
+    return "ld+json" not in (script.get("type") or "").lower()
 
 
 def _has_text_without_scripts(root: _Element) -> bool:

@@ -38,7 +38,7 @@ INCOMPLETE_RUNS = 2  # after this many runs that lack only unreadable pages, a c
 KEPT_CRAWLS = 3  # archived ledgers that are kept for each crawl
 HIDDEN_FACT = "hidden"  # the sites that hide their pages
 HIDING = {
-    SHELL: "gives pages with hardly any text: scripts build them (--render auto reads them)",
+    SHELL: "gives pages with hardly any text, which scripts may fill in a browser (--render auto)",
     WALL: "gives the same page for most addresses, such as a consent or a form to log in",
 }
 # The states whose reasons a status shows.
@@ -208,7 +208,7 @@ def crawl_status(path: Path) -> str:
             lines.append(f"not learned again, with outdated models: {', '.join(unlearned)}")
         lines += ["addresses:", *_address_lines(ledger.frontier)]
         lines += [f"{site} {HIDING[kind]}" for site, kind in hidden_sites(ledger).items()]
-    lines += _broken_lines(history_of(path))
+    lines += _known_lines(history_of(path))
     if runs and not is_running and runs[-1].reason != FINISHED:
         lines += ["", "It is not finished: run the same command with --resume to continue."]
     return "\n".join(lines)
@@ -220,31 +220,39 @@ def hidden_sites(ledger: Ledger) -> dict[str, str]:
     return {str(site): kind for site, kind in hidden.items() if kind in HIDING}
 
 
-def hidden_in(history: Path) -> dict[str, str]:
-    """Return `hidden_sites` of the crawl with a *history*; none if it has no ledger that can be
-    read.
+def last_run(history: Path) -> tuple[Run | None, dict[str, str]]:
+    """Return the last run of the crawl with a *history*, and its `hidden_sites`; None if the crawl
+    has no ledger that can be read.
     """
     path = history.parent.parent / history.name
     if path.is_file():
         with suppress(ContentSpiderError, *DAMAGE), closing(Ledger(path, read_only=True)) as ledger:
-            return hidden_sites(ledger)
-    return {}
+            return ledger.runs.last(), hidden_sites(ledger)
+    return None, {}
 
 
-def _broken_lines(path: Path) -> list[str]:
-    """Return a line for each address that is known as broken, from the history at *path*."""
+def _known_lines(path: Path) -> list[str]:
+    """Return a line for each address that is known as broken, and for each site whose models are
+    refused in each crawl, from the history at *path*.
+    """
     if not path.exists():
         return []
     try:
         with closing(History(path, read_only=True)) as history:
-            known = history.broken.known()
+            known, refused = history.broken.known(), history.refused.known()
     except ContentSpiderError as error:
         return [f"history: {error}"]
     lines = [
+        f"{model.site}: its model was refused in each of the last {model.crawls} crawls, and its"
+        " pages were judged one by one"
+        for model in refused
+    ]
+    lines += [f"known as broken: {len(known)}"] if known else []
+    lines += [
         f"  {broken.url} ({broken.reason}; in {broken.crawls} crawls, last {broken.last})"
         for broken in known
     ]
-    return [f"known as broken: {len(known)}", *lines] if known else []
+    return lines
 
 
 def _run_lines(runs: Sequence[Run], is_running: bool) -> list[str]:

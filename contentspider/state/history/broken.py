@@ -48,14 +48,14 @@ class BrokenAddresses:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        # By page id, as they were before the crawl; `begin` sets these two.
+        # By page id, as they were before the crawl, and the crawl's number; `begin` sets these two.
         self._before: dict[str, BrokenAddress] = {}
-        self._crawl = 0
+        self.crawl = 0
 
     def begin(self, crawl: str) -> None:
         """Read the addresses for the crawl with this key. A resumed run belongs to its crawl."""
         count = self._database.count
-        self._crawl = count("SELECT number FROM crawls WHERE key = ?", (crawl,)) or (
+        self.crawl = count("SELECT number FROM crawls WHERE key = ?", (crawl,)) or (
             1 + count("SELECT seq FROM sqlite_sequence WHERE name = 'crawls'")
         )
         self._before = {page_id(address.url): address for address in self.all()}
@@ -81,11 +81,11 @@ class BrokenAddresses:
             return False
         address = self._before[page_id(url)]
         days = days_between(address.last, now())
-        return self._crawl < address.next_crawl and 0 <= days < MAX_DAYS
+        return self.crawl < address.next_crawl and 0 <= days < MAX_DAYS
 
     def _crawls_before(self, address: BrokenAddress) -> int:
         """Return in how many crawls before this one an address failed."""
-        return address.crawls - (address.last_crawl == self._crawl)
+        return address.crawls - (address.last_crawl == self.crawl)
 
     def add(self, url: str, reason: str) -> bool:
         """Record that an address failed in this crawl. Return whether it is known as broken only
@@ -94,7 +94,7 @@ class BrokenAddresses:
         before = self._before.get(page_id(url))
         crawls = 1 + (self._crawls_before(before) if before else 0)
         wait = min(2 ** max(crawls - FAILED_CRAWLS, 0), MAX_WAIT)
-        address = BrokenAddress(url, reason, crawls, self._crawl, self._crawl + wait, now())
+        address = BrokenAddress(url, reason, crawls, self.crawl, self.crawl + wait, now())
         self._database.do(
             "INSERT OR REPLACE INTO broken VALUES (?, ?, ?, ?, ?, ?, ?)",
             (page_id(url), *astuple(address)),

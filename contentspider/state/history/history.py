@@ -23,6 +23,7 @@ from contentspider.state.history.dead_links import DeadLinks
 from contentspider.state.history.draft import DraftCheck
 from contentspider.state.history.page_records import PageRecord, read_item
 from contentspider.state.history.pages import KeptPages
+from contentspider.state.history.refused import RefusedModels
 from contentspider.state.history.writer import HistoryWriter
 from contentspider.state.ledger.database import Database
 from contentspider.state.ledger.own_texts import OwnAnswers
@@ -57,6 +58,7 @@ class History:
         self.own_answers = OwnAnswers(database)
         self.dead_links = DeadLinks(database)
         self.broken = BrokenAddresses(database)
+        self.refused = RefusedModels(database)
         self.kept = KeptPages(database, self.stored)
         self.check = database.check
         self._writer: HistoryWriter | None = None
