@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 from contextlib import suppress
 from pathlib import Path
@@ -77,8 +78,9 @@ sys.modules["contentspider.odd"] = odd
 """
 # What a user's script does; it has no guard, and would run again in children that import it.
 SCRIPT = """
-import os, sys
+import signal, sys
 from contentspider.ground import children
+signal.signal(signal.SIGINT, signal.default_int_handler)  # who started the tests may ignore it
 if sys.argv[2] == "process":
     children.can_fork = lambda: False
 children.run_child("contentspider.odd:hang", sys.argv[1])
@@ -292,45 +294,52 @@ def test_children_are_processes_where_no_server_can_be(
 ) -> None:
     folder = tmp_path / ("long" * 40)
     folder.mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(folder))
-    assert run("parent") == os.getpid()
-    assert not children.shared_server()
-    assert not list(folder.iterdir())
-    monkeypatch.undo()
-    monkeypatch.setattr(children, "memory_limit", lambda: 1e12)
-    assert not children.shared_server()
+    with monkeypatch.context() as patch:
+        patch.setattr("tempfile.tempdir", str(folder))
+        assert run("parent") == os.getpid()
+        assert not children.shared_server()
+        assert not list(folder.iterdir())
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
-    for limit in (float("inf"), 1e12):
-        monkeypatch.setattr(children, "memory_limit", lambda limit=limit: limit)
-        assert failure("parent").end is End.NOT_STARTED
+    assert failure("parent").end is End.NOT_STARTED
+    monkeypatch.setattr(children, "memory_limit", lambda: 1e12)
+    assert failure("parent").end is End.NOT_STARTED
+    assert not children.shared_server()
+
+
+@pytest.fixture
+def short_folder() -> Iterator[Path]:
+    """Return a folder for temporary files whose path leaves room for that of a socket."""
+    with tempfile.TemporaryDirectory() as folder:
+        yield Path(folder)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_nothing_is_left_of_process_that_ends(
-    tmp_path: Path, kind: str, number: signal.Signals
+    tmp_path: Path, short_folder: Path, kind: str, number: signal.Signals
 ) -> None:
     (tmp_path / "script.py").write_text(SCRIPT)
-    (tmp_path / "tmp").mkdir()
     file = tmp_path / "pids"
-    os.mkfifo(tmp_path / "said")
     with subprocess.Popen(
         [sys.executable, "script.py", str(file), kind],
         cwd=tmp_path,
         env={
             **os.environ,
             "PYTHONPATH": f"{tmp_path}/path:{ROOT}",
-            "TMPDIR": str(tmp_path / "tmp"),
+            "TMPDIR": str(short_folder),
         },
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     ) as process:
-        while not Path(f"{file}.written").exists():
-            assert process.poll() is None
-            select.select([], [], [], 0.02)
-        child, server = map(int, Path(f"{file}.written").read_text().split())
-        assert (server == process.pid) == (kind == "process")
-        os.killpg(process.pid, number)  # as Ctrl-C in a terminal
-        process.wait()
+        try:
+            while not Path(f"{file}.written").exists():
+                assert process.poll() is None
+                select.select([], [], [], 0.02)
+            child, parent = map(int, Path(f"{file}.written").read_text().split())
+            assert (parent == process.pid) == (kind == "process")
+            os.killpg(process.pid, number)  # as Ctrl-C in a terminal
+            assert is_gone(process.pid)
+        finally:
+            process.kill()
     assert is_gone(child)
-    assert is_gone(server)
-    assert not list((tmp_path / "tmp").iterdir())
+    assert is_gone(parent)
+    assert not list(short_folder.iterdir())
