@@ -33,7 +33,10 @@ from contentspider.ground.errors import DAMAGE, ContentSpiderError
 from contentspider.ground.process_memory import virtual_memory
 
 if sys.platform != "win32":
+    import fcntl
     import resource
+
+    ENDS = (signal.SIGTERM, signal.SIGIO)
 
 Report = Callable[[int | None], object]
 
@@ -73,6 +76,9 @@ class Server:
     def __init__(self, listener: socket.socket, folder: Path, idle_secs: float) -> None:
         self._listener, self._folder, self._idle_secs = listener, folder, idle_secs
         self._owner, _ = listener.accept()
+        # The end of the owner interrupts the import of a library, too.
+        fcntl.fcntl(self._owner, fcntl.F_SETOWN, os.getpid())
+        fcntl.fcntl(self._owner, fcntl.F_SETFL, os.O_ASYNC)
         self._forks: list[_Fork] = []
         self._loaded: set[str] = set()
         self._selector = selectors.DefaultSelector()
@@ -158,7 +164,8 @@ class Server:
         """Leave what is the server's, do the request, and end."""
         code = 1
         try:
-            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            for end in ENDS:
+                signal.signal(end, signal.SIG_DFL)
             for file in [*(key.fd for key in self._selector.get_map().values()), *others]:
                 os.close(file)
             self._selector.close()
@@ -259,7 +266,8 @@ def main() -> None:
     if sys.argv[1:2] != ["serve"]:
         work()
         return
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit())
+    for end in ENDS:
+        signal.signal(end, lambda *_: sys.exit())
     address, idle_secs = sys.argv[2:]
     Server(socket.socket(fileno=0), Path(address).parent, float(idle_secs)).serve()
 

@@ -75,6 +75,16 @@ def end_server_once(mark, body, report):
 odd = types.ModuleType("contentspider.odd")
 vars(odd).update(vars())
 sys.modules["contentspider.odd"] = odd
+sys.modules["contentspider.slow"] = slow = types.ModuleType("contentspider.slow")
+slow.PRELOADED = ["slow_library"]
+"""
+SLOW_LIBRARY = """
+import os, signal
+from pathlib import Path
+Path("number").write_text(str(os.getpid()))
+os.rename("number", "number.written")
+while True:
+    signal.pause()
 """
 # What a user's script does; it has no guard, and would run again in children that import it.
 SCRIPT = """
@@ -92,6 +102,7 @@ def odd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Run children of a server of the test's own, which have the module `ODD`."""
     (tmp_path / "path").mkdir()
     (tmp_path / "path" / "sitecustomize.py").write_text(ODD)
+    (tmp_path / "path" / "slow_library.py").write_text(SLOW_LIBRARY)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path / "path"), prepend=os.pathsep)
     monkeypatch.delenv(children.VARIABLE, raising=False)
     server = children._Server()
@@ -342,4 +353,22 @@ def test_nothing_is_left_of_process_that_ends(
             process.kill()
     assert is_gone(child)
     assert is_gone(parent)
+    assert not list(short_folder.iterdir())
+
+
+def test_server_that_loads_library_ends_with_process_that_started_it(
+    tmp_path: Path, short_folder: Path
+) -> None:
+    code = "from contentspider.ground.children import *; run_child('contentspider.slow:x', {})"
+    environment = {"PYTHONPATH": f"{tmp_path}/path:{ROOT}", "TMPDIR": str(short_folder)}
+    with subprocess.Popen(
+        [sys.executable, "-c", code], cwd=tmp_path, env={**os.environ, **environment}
+    ) as process:
+        try:
+            while not (tmp_path / "number.written").exists():
+                assert process.poll() is None
+                select.select([], [], [], 0.02)
+        finally:
+            process.kill()
+    assert is_gone(int((tmp_path / "number.written").read_text()))
     assert not list(short_folder.iterdir())
