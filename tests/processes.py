@@ -35,9 +35,8 @@ if TYPE_CHECKING:
 SERVER = "CONTENTSPIDER_TESTS_FORKS"
 # What contentspider runs in processes of its own.
 OWN = {
-    "contentspider.crawl.learning.learn_process",
     "contentspider.crawl_process",
-    "contentspider.archive.child",
+    "contentspider.ground.child_process",
 }
 NUMBER_BYTES = 8
 # The checkout comes last: another environment's package must not be found there.

@@ -9,13 +9,13 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from threading import Event
 from typing import TYPE_CHECKING
 
 from scrapy.utils.asyncio import run_in_thread
 
 from contentspider.crawl.learning.learn_process import (
     Learned,
-    LearningStop,
     LearningStoppedError,
     LearningTimeoutError,
     learn_in_process,
@@ -148,7 +148,7 @@ class CrawlModels:
         self.fields_file = options.fields_file
         self._overrides: dict[str, Overrides | None] = {}
         self._refused: set[str] = set()  # sites whose present model was refused
-        self.stop = LearningStop()
+        self.stop = Event()
         # A learner uses one core. Half of the cores are left to the crawl.
         self._learner_slots = asyncio.Semaphore(max(1, (os.cpu_count() or 1) // 2))
 

@@ -14,7 +14,6 @@ from contentspider.crawl.base.engine import Component, extension
 from contentspider.crawl.base.items import ContentItem
 from contentspider.crawl.base.machine import machine_error
 from contentspider.crawl.base.outcomes import DUPLICATE
-from contentspider.crawl.base.process_memory import no_collection
 from contentspider.crawl.learning.holder import ItemHolder
 from contentspider.crawl.queue.addresses import (
     SkippedItem,
@@ -22,6 +21,7 @@ from contentspider.crawl.queue.addresses import (
     UnfilledItem,
     in_hand,
 )
+from contentspider.ground.process_memory import no_collection
 from contentspider.ground.times import now
 from contentspider.page.tree.text import SENTENCE_CHARS
 from contentspider.recrawl.changes import BY_MODEL, UNCHANGED

@@ -51,6 +51,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+# Imported when a site is learned; see `contentspider.ground.child_process`.
+PRELOADED = ("sklearn.cluster", "sklearn.preprocessing", "sklearn.svm")
 # The SVM is trained on at most this many blocks, which takes about 1.5 s.
 MAX_TRAINING_BLOCKS = 60_000
 MAX_NOISE_TEXTS = 5_000
