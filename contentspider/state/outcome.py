@@ -224,7 +224,7 @@ def skipped_kinds(stats: Mapping[str, Any]) -> str:
 class DoubtfulTemplate:
     """A template of a *site* that the site model may judge wrongly.
 
-    Of the pages that the site was learned from, *pages* have most of their text at *slot*, and the
+    *pages* counts the pages for learning that have most of their text at *slot*, and the
     site model drops the share *lost* of the text that each page would keep if judged alone.
     """
 
@@ -268,7 +268,7 @@ def decide(stats: Mapping[str, Any], remaining: Remaining) -> tuple[Outcome, lis
         return Outcome.OUT_OF_MEMORY if is_memory else Outcome.ERROR, reasons
     problems = [(Outcome.OUTPUT_FAILED, _unwritten(stats))]
     ending, hidden = _ending(stats, remaining), (Outcome.CONTENT_HIDDEN, _hidden(stats))
-    # Of a crawl that did not end, too little was read to say that the rest is hidden.
+    # A crawl that did not end has read too little to say that the rest is hidden.
     problems += [ending] if ending[0] is Outcome.INTERRUPTED else _told_once(hidden, ending)
     problems += _complete(stats)
     causes = [(outcome, reasons) for outcome, reasons in problems if reasons]
@@ -294,7 +294,7 @@ def _ending(stats: Mapping[str, Any], remaining: Remaining) -> tuple[Outcome, li
 def _told_once(
     hidden: tuple[Outcome, list[str]], ending: tuple[Outcome, list[str]]
 ) -> list[tuple[Outcome, list[str]]]:
-    """Return the problem of pages that are *hidden*, and that of the *ending*, unless no page was
+    """Return the problem of *hidden* pages, and the problem of the *ending*, unless no page was
     read because all are hidden.
     """
     is_why = hidden[1] and ending[0] is Outcome.NOTHING_READ
@@ -302,7 +302,7 @@ def _told_once(
 
 
 def _hidden(stats: Mapping[str, Any]) -> list[str]:
-    """Return which sites hide their pages, and what may help."""
+    """Return a sentence for each site that hides its pages, with a remedy."""
     is_rendered = bool(stats.get("contentspider/render/pages"))
     return [
         f"{count:,} addresses of {site} {_hiding(kind, is_rendered)}. Nothing of it was written; if"
@@ -312,7 +312,7 @@ def _hidden(stats: Mapping[str, Any]) -> list[str]:
 
 
 def _hiding(kind: str, is_rendered: bool) -> str:
-    """Return how the addresses of a site hide its pages, and what may help."""
+    """Return how the addresses of a site hide its pages, and a remedy."""
     if kind == SHELL and not is_rendered:
         return (
             "give the same page with hardly any text: scripts build the pages in a browser."

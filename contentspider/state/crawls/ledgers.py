@@ -221,9 +221,7 @@ def hidden_sites(ledger: Ledger) -> dict[str, str]:
 
 
 def hidden_in(history: Path) -> dict[str, str]:
-    """Return `hidden_sites` of the crawl with a *history*; none if it has no ledger that can be
-    read.
-    """
+    """Return `hidden_sites` of the crawl with a *history*; none without a readable ledger."""
     path = history.parent.parent / history.name
     if path.is_file():
         with suppress(ContentSpiderError, *DAMAGE), closing(Ledger(path, read_only=True)) as ledger:
