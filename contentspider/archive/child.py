@@ -11,13 +11,14 @@ import json
 import mmap
 import os
 import selectors
+import shutil
 import subprocess
 import sys
 import time
 from collections import Counter
 from contextlib import suppress
 from pathlib import Path
-from tempfile import NamedTemporaryFile
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from contentspider.archive.tasks import NO_PAGE
@@ -43,10 +44,13 @@ class Child:
     """A child process that runs one task at a time. It is replaced when it dies or hangs."""
 
     def __init__(self) -> None:
-        self._number_file = NamedTemporaryFile(prefix="contentspider-archive-")  # noqa: SIM115
-        self._number_file.write(NO_PAGE.to_bytes(NUMBER_BYTES, "big"))
-        self._number_file.flush()
-        self._number = mmap.mmap(self._number_file.fileno(), NUMBER_BYTES)
+        self._folder = TemporaryDirectory(prefix="contentspider-archive-")
+        self._number_path = Path(self._folder.name, "page")
+        # The process has its temporary files here: it cannot delete them when it is killed.
+        self._files = Path(self._folder.name, "files")
+        with self._number_path.open("w+b") as file:
+            file.truncate(NUMBER_BYTES)
+            self._number = mmap.mmap(file.fileno(), NUMBER_BYTES)
         self._process: subprocess.Popen[bytes] | None = None
         self._is_stopped = False
 
@@ -78,9 +82,13 @@ class Child:
         """
         self._number[:] = NO_PAGE.to_bytes(NUMBER_BYTES, "big")
         if self._process is None:
-            command = [sys.executable, "-m", "contentspider.archive.child", self._number_file.name]
+            command = [sys.executable, "-m", "contentspider.archive.child", str(self._number_path)]
+            self._files.mkdir(exist_ok=True)
             self._process = subprocess.Popen(  # noqa: S603 - our own module
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                env={**os.environ, "TMPDIR": str(self._files)},
             )
         requests, responses = self._process.stdin, self._process.stdout
         if requests is None or responses is None:
@@ -104,6 +112,7 @@ class Child:
         """Kill the process and stop its task."""
         self._is_stopped = True
         self._end_process()
+        self._folder.cleanup()
 
     def _end_process(self) -> None:
         """Kill the process, if one is running."""
@@ -111,6 +120,7 @@ class Child:
             self._process.kill()
             self._process.communicate()
             self._process = None
+            shutil.rmtree(self._files, ignore_errors=True)
 
 
 def main() -> None:
