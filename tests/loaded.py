@@ -16,6 +16,7 @@ from scrapy.utils.misc import load_object
 
 import contentspider
 from contentspider.ground.errors import ContentSpiderError
+from contentspider.ground.sites import SiteKeys
 
 
 def load(name: str) -> None:
@@ -40,8 +41,16 @@ for name, value in vars(default_settings).items():
                 and "telnet" not in component
             ):
                 load_object(component)
-for name in ("scrapy.core.downloader.handlers.http11", "twisted.web.client", "py3langid"):
+# What crawls and learners import when they need it. scikit-learn takes more time than to learn a site.
+LATE = (
+    *("scrapy.core.downloader.handlers.http11", "scrapy.core.downloader.handlers.datauri"),
+    *("scrapy.logformatter", "scrapy.statscollectors", "twisted.web.client"),
+    *("sklearn.cluster", "sklearn.preprocessing", "sklearn.svm", "scipy.sparse"),
+    *("encodings.charmap", "snowballstemmer", "py3langid"),
+)
+for name in LATE:
     load(name)
+SiteKeys().key("https://example.org/")  # reads the list of public suffixes
 if "py3langid" in sys.modules:
     sys.modules["py3langid"].classify("A text")  # reads its model
 assert "twisted.internet.reactor" not in sys.modules

@@ -36,10 +36,12 @@ SERVER = "CONTENTSPIDER_TESTS_FORKS"
 # What contentspider runs in processes of its own.
 OWN = {
     "contentspider.crawl.learning.learn_process",
+    "contentspider.crawl.learning.learn_server_process",
     "contentspider.crawl_process",
     "contentspider.archive.child",
 }
 NUMBER_BYTES = 8
+MAX_FILES = 8
 # The checkout comes last: another environment's package must not be found there.
 SERVE = "import sys; sys.path.append({!r}); from tests.processes import serve; serve({})"
 
@@ -56,16 +58,20 @@ class Popen(subprocess.Popen[Any]):
 
     def _execute_child(self, *options: Any) -> None:
         # Their order is the same since Python 3.7.
-        command, cwd, environment, pipes = options[0], options[5], options[6], options[10:16]
+        command, passed, cwd, environment = options[0], options[4], *options[5:7]
+        pipes = options[10:16]
         if not self.is_forked(command):
             super()._execute_child(*options)
             return
         sys.audit("os.fork")  # for --quick: another process forks
         address = os.environ.get(SERVER) or start_server()
         variables = {**(os.environ if environment is None else environment), SERVER: address}
-        request = json.dumps([command[1:], os.path.realpath(cwd or "."), variables]).encode()
+        numbers = [0, 1, 2, *passed]
+        request = json.dumps(
+            [command[1:], os.path.realpath(cwd or "."), variables, numbers]
+        ).encode()
         given = enumerate((pipes[0], pipes[3], pipes[5]))
-        files = [number if file == -1 else file for number, file in given]
+        files = [*(number if file == -1 else file for number, file in given), *passed]
         self._connection = socket.socket(socket.AF_UNIX)
         self._connection.connect(address)
         socket.send_fds(self._connection, [_packed(len(request))], files)
@@ -189,15 +195,22 @@ def serve(number: int) -> None:
 def _attend(connection: socket.socket) -> None:
     """Run what is asked for in a fork; tell its number, and the status with which it ends."""
     try:
-        head, files, _, _ = socket.recv_fds(connection, NUMBER_BYTES, 3)
+        head, files, _, _ = socket.recv_fds(connection, NUMBER_BYTES, MAX_FILES)
         size = int.from_bytes(head, "big")
-        command, folder, environment = json.loads(connection.recv(size, socket.MSG_WAITALL))
+        request = json.loads(connection.recv(size, socket.MSG_WAITALL))
+        command, folder, environment, numbers = request
         child = os.fork()
         if not child:
-            for number, file in enumerate(files):
-                os.dup2(file, number)
             connection.detach()
-            os.closerange(3, os.sysconf("SC_OPEN_MAX"))
+            # First above all numbers, or one file would close another.
+            above = max(*numbers, *files) + 1
+            for place, file in enumerate(files):
+                os.dup2(file, above + place)
+            for place, number in enumerate(numbers):
+                os.dup2(above + place, number)
+            kept = sorted(numbers)
+            for first, last in zip(kept, [*kept[1:], os.sysconf("SC_OPEN_MAX")], strict=True):
+                os.closerange(first + 1, last)
             _become(command, folder, environment)
         os.closerange(0, 3)
         for file in files:
