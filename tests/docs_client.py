@@ -15,7 +15,8 @@ NUMBER_BYTES = 8
 
 
 def main() -> None:
-    request = json.dumps([["-m", *sys.argv[1:]], os.getcwd(), dict(os.environ)]).encode()  # noqa: PTH109 - fast
+    folder = os.getcwd()  # noqa: PTH109 - fast
+    request = json.dumps([["-m", *sys.argv[1:]], folder, dict(os.environ), [0, 1, 2]]).encode()
     with socket.socket(socket.AF_UNIX) as connection:
         connection.connect(os.environ["CONTENTSPIDER_TESTS_FORKS"])
         socket.send_fds(connection, [len(request).to_bytes(NUMBER_BYTES, "big")], [0, 1, 2])

@@ -41,7 +41,7 @@ for name, value in vars(default_settings).items():
                 and "telnet" not in component
             ):
                 load_object(component)
-# What crawls and learners import when they need it. scikit-learn takes more time than to learn a site.
+# What crawls and learners import when they need it: it takes longer than to learn a site.
 LATE = (
     *("scrapy.core.downloader.handlers.http11", "scrapy.core.downloader.handlers.datauri"),
     *("scrapy.logformatter", "scrapy.statscollectors", "twisted.web.client"),
