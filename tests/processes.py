@@ -107,6 +107,11 @@ class OwnPopen(Popen):
         return list(command[:2]) == [sys.executable, "-m"] and command[2] in OWN
 
 
+def fork_own_processes() -> None:
+    """Have this process fork what it runs of contentspider, as commands do."""
+    subprocess.Popen = OwnPopen  # type: ignore[misc]
+
+
 def run_forked(
     *command: str, cwd: Path, seconds: float, **environment: str
 ) -> subprocess.CompletedProcess[str]:
@@ -215,7 +220,7 @@ def _become(command: list[str], folder: str, environment: Mapping[str, str]) -> 
     os.environ.update(environment)
     tempfile.tempdir = None  # the server may have been started with another TMPDIR
     os.chdir(folder)
-    subprocess.Popen = OwnPopen  # type: ignore[misc]
+    fork_own_processes()
     # What the server's are set to hangs on the files that it was started with.
     sys.stdin, sys.stdout = os.fdopen(0, closefd=False), os.fdopen(1, "w", closefd=False)
     sys.stderr = os.fdopen(2, "w", buffering=1, errors="backslashreplace", closefd=False)

@@ -157,7 +157,7 @@ class SamplePages:
         self.begin(UNKNOWN)
 
     def begin(self, known: Knowledge) -> None:
-        """Begin with the next site, of which this is *known*; drops the pages in memory."""
+        """Begin with the next site, with its model and overrides; drops the pages in memory."""
         self._known = known
         self._kept: dict[SampleRow, Page] = {}
         self._free_bytes = MAX_KEPT_BYTES

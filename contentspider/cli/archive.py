@@ -14,7 +14,7 @@ from contentspider.state.outcome import Outcome
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import Any
 
 FORMATS = ("jsonl", "parquet")
@@ -71,10 +71,7 @@ def archive(options: argparse.Namespace) -> int:
             for name in totals:
                 totals[name] += result.get(name, 0)
     if unread:
-        kinds = ", ".join(f"{count:,} {kind}" for kind, count in unread.most_common())
-        say(f"{unread.total():,} records cannot be read ({kinds}), such as:")
-    for record in unread_names:
-        say(f"  {record}")
+        _tell_unread(unread, unread_names)
     for url in left_out:
         say(f"left out, since it kills its process or has no host: {url}")
     say(
@@ -93,6 +90,14 @@ def archive(options: argparse.Namespace) -> int:
         return Outcome.NOTHING_READ
     is_complete = not (left_out or refused or lost.is_large) and unread.keys() <= set(NO_LOSS)
     return Outcome.COMPLETE if is_complete else Outcome.INCOMPLETE
+
+
+def _tell_unread(unread: Counter[str], names: Sequence[str]) -> None:
+    """Print the numbers of unread records by kind, and the *names* of some."""
+    kinds = ", ".join(f"{count:,} {kind}" for kind, count in unread.most_common())
+    say(f"{unread.total():,} records cannot be read ({kinds}), such as:")
+    for name in names:
+        say(f"  {name}")
 
 
 def _with_progress(steps: Iterable[tuple[str, int, dict[str, Any]]]) -> Iterator[dict[str, Any]]:

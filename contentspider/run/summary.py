@@ -317,8 +317,8 @@ def _models(stats: Mapping[str, Any], models: str) -> str:
 
 def site_qualities(stats: Mapping[str, Any]) -> list[tuple[float, int, str]]:
     """Return F1, number of measured pages (0: predicted) and name of each site, the worst first.
-    The F1 of an outdated model says nothing of the site's pages, and sites that hide their pages
-    have no quality: they are left out.
+    Sites with an outdated model, whose F1 says nothing of the site's pages, are left out, and so
+    are sites that hide their pages.
     """
     names = (name.removeprefix(F1_STAT) for name in stats if name.startswith(F1_STAT))
     hidden = hidden_sites(stats)

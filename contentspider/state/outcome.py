@@ -233,7 +233,7 @@ def skipped_kinds(stats: Mapping[str, Any]) -> str:
 class DoubtfulTemplate:
     """A template of a *site* that the site model may judge wrongly.
 
-    Of the pages that the site was learned from, *pages* have most of their text at *slot*, and the
+    *pages* counts the pages for learning that have most of their text at *slot*, and the
     site model drops the share *lost* of the text that each page would keep if judged alone.
     """
 
@@ -277,7 +277,7 @@ def decide(stats: Mapping[str, Any], remaining: Remaining) -> tuple[Outcome, lis
         return Outcome.OUT_OF_MEMORY if is_memory else Outcome.ERROR, reasons
     problems = [(Outcome.OUTPUT_FAILED, _unwritten(stats))]
     ending, hidden = _ending(stats, remaining), (Outcome.CONTENT_HIDDEN, _hidden(stats))
-    # Of a crawl that did not end, too little was read to say that the rest is hidden.
+    # A crawl that did not end has read too little to say that the rest is hidden.
     problems += [ending] if ending[0] is Outcome.INTERRUPTED else _told_once(hidden, ending)
     problems += _complete(stats)
     causes = [(outcome, reasons) for outcome, reasons in problems if reasons]
@@ -303,7 +303,7 @@ def _ending(stats: Mapping[str, Any], remaining: Remaining) -> tuple[Outcome, li
 def _told_once(
     hidden: tuple[Outcome, list[str]], ending: tuple[Outcome, list[str]]
 ) -> list[tuple[Outcome, list[str]]]:
-    """Return the problem of pages that are *hidden*, and that of the *ending*, unless no page was
+    """Return the problem of *hidden* pages, and the problem of the *ending*, unless no page was
     read because all are hidden.
     """
     is_why = hidden[1] and ending[0] is Outcome.NOTHING_READ
@@ -311,7 +311,7 @@ def _told_once(
 
 
 def _hidden(stats: Mapping[str, Any]) -> list[str]:
-    """Return which sites hide their pages, and what may help."""
+    """Return a sentence for each site that hides its pages, with a remedy."""
     is_rendered = bool(stats.get("contentspider/render/pages"))
     is_broken = bool(render_failures(stats))
     return [
@@ -322,8 +322,8 @@ def _hidden(stats: Mapping[str, Any]) -> list[str]:
 
 
 def _hiding(kind: str, is_rendered: bool, is_broken: bool) -> str:
-    """Return how the addresses of a site hide its pages, and what may help. *is_rendered*: a
-    browser loaded pages; *is_broken*: it should have, and failed.
+    """Return how the addresses of a site hide its pages, and a remedy. *is_rendered*: a browser
+    loaded pages; *is_broken*: it should have, and failed.
     """
     if kind == SHELL and not is_rendered:
         remedy = "the browser failed, and the log (--log-level INFO) says why"

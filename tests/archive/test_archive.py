@@ -307,7 +307,12 @@ def killing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("killing")
-def test_page_that_kills_its_process_is_skipped(tmp_path: Path) -> None:
+def test_page_that_kills_its_process_is_skipped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
     pages = stored()
     for name in ("kills", "once"):
         pages.insert(3, pages[0]._replace(url=f"https://a.example/{name}"))
@@ -319,6 +324,7 @@ def test_page_that_kills_its_process_is_skipped(tmp_path: Path) -> None:
     )
     urls = {json.loads(line)["url"] for line in items(tmp_path / "out")}
     assert urls == {page.url for page in pages} - {"https://a.example/kills"}
+    assert not list(temporary.iterdir())
 
 
 @pytest.mark.thorough

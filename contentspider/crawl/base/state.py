@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# The rows of the pages on which the machine has failed, in this run and in earlier ones.
+# The rows of the pages that the machine failed to process, in this run and in earlier ones.
 BLAMED_FACT = "blamed"
 
 
@@ -56,7 +56,7 @@ class CrawlState(Component):
         return self.is_broken and self.is_durable
 
     def commit(self) -> None:
-        """Commit the ledger, together with what has to agree with it."""
+        """Commit the ledger, together with the files that have to agree with it."""
         self.ledger.commit()
 
     def fail(self, error: Exception) -> None:

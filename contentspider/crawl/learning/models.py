@@ -69,11 +69,11 @@ class SiteState:
     """The state of a site in a crawl.
 
     *held* counts its held items, and *pages* counts their pages; *last_url* is the last page.
-    *work* is the task that learns the site or sends its items. *try_at* is the number of pages at
-    which the site is learned next. *failed*: the site could not be learned. *is_early*: the model
-    was learned from the first pages and will be learned again. *watch* looks for templates that the
-    model does not know. *is_stored*: the model is saved for the next crawl. *is_outdated*: the site
-    could not be learned again, although its template has changed.
+    *work* is the task that learns the site or sends its items. The site is
+    learned next when it has *try_at* pages. *failed*: the site could not be learned. *is_early*:
+    the model was learned from the first pages and will be learned again. *watch* looks for
+    templates that the model does not know. *is_stored*: the model is saved for the next crawl.
+    *is_outdated*: the site could not be learned again, although its template has changed.
     """
 
     key: str

@@ -222,7 +222,7 @@ def hidden_sites(ledger: Ledger) -> dict[str, str]:
 
 def last_run(history: Path) -> tuple[Run | None, dict[str, str]]:
     """Return the last run of the crawl with a *history*, and its `hidden_sites`; None if the crawl
-    has no ledger that can be read.
+    has no readable ledger.
     """
     path = history.parent.parent / history.name
     if path.is_file():

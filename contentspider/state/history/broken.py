@@ -1,6 +1,6 @@
 """Addresses that are known as broken: they fail in each crawl, while the rest of the site is read.
 
-They are no failures of a crawl, and crawls request them less and less often.
+They do not count as failures of a crawl, and crawls request them less and less often.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class BrokenAddresses:
         self._before = {page_id(address.url): address for address in self.all()}
 
     def all(self) -> Iterator[BrokenAddress]:
-        """Yield all addresses, also those that failed in fewer crawls than `FAILED_CRAWLS`."""
+        """Yield all addresses, also if they failed in fewer crawls than `FAILED_CRAWLS`."""
         columns = ", ".join(BrokenAddress.__dataclass_fields__)
         rows = self._database.rows(f"SELECT {columns} FROM broken ORDER BY url")  # noqa: S608 - our own names
         return (BrokenAddress(*row) for row in rows)
@@ -109,7 +109,7 @@ class BrokenAddresses:
 def few(
     failed: Iterable[str], read: Mapping[str, int], site_of: Callable[[str], str]
 ) -> frozenset[str]:
-    """Return the *failed* addresses of sites on which few addresses failed. *read* counts the
+    """Return the *failed* addresses of sites with few failed addresses. *read* counts the
     addresses that were read, by host; *site_of* returns the site of an address.
 
     If a site is down as a whole, or in large part, none of its addresses is broken.

@@ -96,7 +96,7 @@ class SiteState:
         return cls(objects, name, crawl_ledger(name, state_dir), models, secs, run)
 
     def pull(self) -> bool:
-        """Download the state, unless the files here are those of the store, or newer. Return
+        """Download the state, unless the local files are as new as the store, or newer. Return
         whether the store has one. Needs no lease.
         """
         for _ in range(ATTEMPTS):
@@ -119,7 +119,7 @@ class SiteState:
         )
 
     def push(self, **facts: Any) -> None:
-        """Upload what has changed, and let the lease name it, with other *facts*. Raises
+        """Upload all changes, and let the lease name the new state, with other *facts*. Raises
         `LeaseLostError` if another process holds the lease: then nothing has changed in the store.
         """
         old = self._manifest
@@ -140,7 +140,7 @@ class SiteState:
         self._objects.delete(self._objects.names(self._folder) - self._manifest.objects())
 
     def _new_name(self) -> str:
-        # Names are never used twice: who lost the lease must not delete what the next one needs.
+        # Names are never used twice: who lost the lease must not delete objects of the next holder.
         return f"{self._folder}/{uuid.uuid4().hex}"
 
     def _upload(self, path: Path, old: list[Chunk] | None) -> list[Chunk]:
@@ -158,8 +158,8 @@ class SiteState:
 
     @contextmanager
     def _copies(self) -> Iterator[dict[str, Path]]:
-        """Yield a complete copy of each file: of the ledger first, because a crawl writes what its
-        ledger tells into history and models before.
+        """Yield a complete copy of each file: of the ledger first, because a crawl writes history
+        and models before the ledger refers to them.
         """
         self.ledger.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=self.ledger.parent, prefix=".push-") as folder:
@@ -170,7 +170,7 @@ class SiteState:
                     for name, path in ((LEDGER, self.ledger), (HISTORY, self.history))
                     if path.exists()
                 }
-                if _stamps(self.history) == before:  # else the ledger may lack what it has
+                if _stamps(self.history) == before:  # else the ledger may be older
                     break
             yield copies | {f"{MODELS}/{name}": self.models / name for name in self._model_files()}
 
