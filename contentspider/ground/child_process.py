@@ -50,16 +50,20 @@ PR_SET_PDEATHSIG = 1  # Linux: "signal me when the thread that started me ends" 
 
 @dataclass(frozen=True, slots=True)
 class _Fork:
-    """A child, the connection to the process that waits for it, and a pipe that closes with it."""
+    """A child, the connection to the process that waits for it, a pipe that closes with it, and the
+    folder of its temporary files: it cannot delete them when it is killed.
+    """
 
     process: int
     connection: socket.socket
     life: int
+    folder: Path
 
     def end(self) -> None:
         """Kill and reap the child, and tell who waits how it ended."""
         os.kill(self.process, signal.SIGKILL)
         code = os.waitstatus_to_exitcode(os.waitpid(self.process, 0)[1])
+        shutil.rmtree(self.folder, ignore_errors=True)
         os.close(self.life)
         with suppress(OSError):  # who waited has gone
             self.connection.send(str(code).encode())
@@ -70,7 +74,7 @@ class Server:
     """Forks a child for each connection to a *listener*, whose address is in a *folder* of its own.
 
     It ends when the first connection does, or when it has no children for *idle_secs* (0: it does
-    not). It then removes the folder, and kills its children.
+    not). It then kills its children, and removes the folder, which has their temporary files, too.
     """
 
     def __init__(self, listener: socket.socket, folder: Path, idle_secs: float) -> None:
@@ -91,9 +95,11 @@ class Server:
             while not self._is_over():
                 pass
         finally:
-            shutil.rmtree(self._folder, ignore_errors=True)
+            for end in ENDS:
+                signal.signal(end, signal.SIG_IGN)  # a second one must not interrupt this
             for fork in self._forks:
-                os.kill(fork.process, signal.SIGKILL)
+                fork.end()
+            shutil.rmtree(self._folder, ignore_errors=True)
 
     def _is_over(self) -> bool:
         """Wait until there is something to do, and do it; tell whether it is the end."""
@@ -148,19 +154,21 @@ class Server:
         gc.freeze()  # what the collector does not touch, is shared with the children
 
     def _fork(self, connection: socket.socket, files: list[int]) -> _Fork:
+        folder = Path(tempfile.mkdtemp(dir=self._folder))
         life, life_of_child = os.pipe()
         try:
             process = os.fork()
             if process == 0:
-                self._become_child([connection.fileno(), life], files)
+                self._become_child([connection.fileno(), life], files, folder)
         except OSError:
             os.close(life)
+            folder.rmdir()
             raise
         finally:
             os.close(life_of_child)
-        return _Fork(process, connection, life)
+        return _Fork(process, connection, life, folder)
 
-    def _become_child(self, others: list[int], files: list[int]) -> NoReturn:
+    def _become_child(self, others: list[int], files: list[int], folder: Path) -> NoReturn:
         """Leave what is the server's, do the request, and end."""
         code = 1
         try:
@@ -172,7 +180,7 @@ class Server:
             for number, file in enumerate(files):
                 os.dup2(file, number)
                 os.close(file)
-            work(is_fork=True)
+            work(folder)
             code = 0
         finally:
             os._exit(code)
@@ -190,8 +198,10 @@ def _check(name: str) -> None:
         raise ValueError(f"{name} is no module of contentspider")
 
 
-def work(is_fork: bool = False) -> None:
-    """Do the request of standard input, and write the answer to standard output."""
+def work(temporary: Path | None = None) -> None:
+    """Do the request of standard input, and write the answer to standard output. A fork has the
+    folder of its *temporary* files.
+    """
     requests = os.fdopen(0, "rb", closefd=False)
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # the output of libraries must not mix with the answer
@@ -199,10 +209,10 @@ def work(is_fork: bool = False) -> None:
     data = b""
     try:
         request = json.loads(requests.readline())
-        if is_fork:  # a new process has them already
+        if temporary:  # a new process has all this already
             os.chdir(request["folder"])
             os.environ.clear()
-            os.environ.update(request["environment"])
+            os.environ.update(request["environment"], TMPDIR=str(temporary))
             tempfile.tempdir = None  # it depends on the environment
         module, _, name = request["function"].partition(":")
         _check(module)

@@ -3,8 +3,9 @@ the process that reads them.
 
 A server (`contentspider.ground.child_process`) has loaded what the functions need, and forks for
 each request, so that a child begins in milliseconds. It starts with the first request, and ends
-with the process that started it. A child is killed when the process that waits for it ends. Where
-nothing can be forked, a child is a new process.
+with the process that started it. A child is killed when the process that waits for it ends. Its
+temporary files are deleted when it has ended, also when it was killed. Where nothing can be forked,
+a child is a new process.
 
 The standard library's forkserver is not used: its children import the user's script again, they
 answer with pickles, and no other process can use the server of a process.
@@ -213,32 +214,36 @@ class _Fork:
 
 
 class _Process(subprocess.Popen[bytes]):
-    """A child that is a process of its own."""
+    """A child that is a process of its own. *file* has its answer, *folder* its temporary files."""
 
     file: IO[bytes]
+    folder: tempfile.TemporaryDirectory[str]
 
     @classmethod
     def begin(cls, request: IO[bytes], errors: IO[bytes] | None, _: list[str]) -> _Process:
         """Start the process."""
+        folder = tempfile.TemporaryDirectory(prefix="contentspider-", ignore_cleanup_errors=True)
         try:
             child = cls(
                 [sys.executable, "-m", MODULE],
                 stdin=request,
                 stdout=subprocess.PIPE,
                 stderr=errors,
-                env=environment_of_children(),
+                env=environment_of_children() | {"TMPDIR": folder.name},
                 start_new_session=True,  # Ctrl-C in the terminal must reach only its parent
             )
         except OSError as error:
+            folder.cleanup()
             message = f"its process could not be started: {error}"
             raise ChildError(End.NOT_STARTED, message) from error
         assert child.stdout is not None
-        child.file = child.stdout
+        child.file, child.folder = child.stdout, folder
         return child
 
     def __exit__(self, *given: Any) -> None:  # noqa: PYI036 - as its base
         self.kill()  # it has ended already, unless an error was raised
         super().__exit__(*given)
+        self.folder.cleanup()
 
     def status(self) -> int:
         """Wait for the end of the child, and return its exit code."""

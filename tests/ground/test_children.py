@@ -45,6 +45,10 @@ def die(number, body, report):
     for step in range(4):
         report(step)
     os.kill(os.getpid(), number) if number else os._exit(9)
+def leave(folder, body, report):
+    import tempfile
+    report(int(tempfile.mkstemp()[1].startswith(folder)))
+    os.kill(os.getpid(), signal.SIGKILL)
 def spin(given, body, report):
     while True:
         pass
@@ -119,6 +123,13 @@ def kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str
     return str(request.param)
 
 
+@pytest.fixture
+def short_folder() -> Iterator[Path]:
+    """Return a folder for temporary files whose path leaves room for that of a socket."""
+    with tempfile.TemporaryDirectory() as folder:
+        yield Path(folder)
+
+
 def run(name: str, given: Any = None, **more: Any) -> Any:
     """Return the result of a function of `ODD`, without its bytes."""
     return run_child(f"contentspider.odd:{name}", given, **more)[0]
@@ -182,6 +193,18 @@ def test_death_of_child_is_told_with_its_last_step() -> None:
         assert error.status == (-number if number else 9)
     error = failure("cut")
     assert (error.end, error.status) == (End.DIED, 0)
+
+
+@pytest.mark.usefixtures("kind")
+def test_temporary_files_of_killed_child_are_deleted(
+    short_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(short_folder))
+    error = failure("leave", str(short_folder))
+    assert (error.end, error.step) == (End.DIED, 1)
+    assert not any(path.is_file() for path in short_folder.rglob("*"))
+    children._server.end()
+    assert not list(short_folder.iterdir())
 
 
 @pytest.mark.usefixtures("kind")
@@ -317,13 +340,6 @@ def test_children_are_processes_where_no_server_can_be(
     assert not children.shared_server()
 
 
-@pytest.fixture
-def short_folder() -> Iterator[Path]:
-    """Return a folder for temporary files whose path leaves room for that of a socket."""
-    with tempfile.TemporaryDirectory() as folder:
-        yield Path(folder)
-
-
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_nothing_is_left_of_process_that_ends(
     tmp_path: Path, short_folder: Path, kind: str, number: signal.Signals
@@ -353,7 +369,8 @@ def test_nothing_is_left_of_process_that_ends(
             process.kill()
     assert is_gone(child)
     assert is_gone(parent)
-    assert not list(short_folder.iterdir())
+    if kind == "server" or number == signal.SIGINT:  # else nobody is there to delete the folder
+        assert not list(short_folder.iterdir())
 
 
 def test_server_that_loads_library_ends_with_process_that_started_it(
