@@ -326,11 +326,9 @@ class CrawlModels:
         """Write the quality of a model into the stats, and warn if the quality is low. A model
         that the learner refused is counted.
         """
-        if model.is_refused:
-            self._refused.add(key)
-        else:
-            self._refused.discard(key)
-        self._stats.set_value(REFUSED_STAT, len(self._refused))
+        if model.is_refused != (key in self._refused):
+            self._refused ^= {key}
+            self._stats.set_value(REFUSED_STAT, len(self._refused))
         quality, min_quality = model.quality, self._options.min_quality
         if quality is None:
             return
