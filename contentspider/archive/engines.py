@@ -76,7 +76,7 @@ def _run(task: Task, is_over: Callable[[], bool]) -> dict[str, Any]:
 def _check(error: ChildError, name: str) -> None:
     """Raise the error that ends a task, unless a page may have caused it."""
     if ContentSpiderError.__name__ in error.kinds:
-        raise ContentSpiderError(str(error), code=error.code)
+        raise ContentSpiderError(str(error))
     if OSError.__name__ in error.kinds or error.end is End.NOT_STARTED:
         raise ContentSpiderError(f"{error.kinds[0] if error.kinds else name}: {error}")
     if error.end is End.STOPPED:

@@ -232,10 +232,8 @@ def work(temporary: Path | None = None) -> None:
 
 
 def _described(error: BaseException) -> dict[str, Any]:
-    """Return an error as JSON: the names of its class and its bases, its code and its message."""
-    kinds = [kind.__name__ for kind in type(error).__mro__]
-    code = error.code if isinstance(error, ContentSpiderError) else ""
-    return {"kinds": kinds, "code": code, "message": str(error)}
+    """Return an error as JSON: the names of its class and its bases, and its message."""
+    return {"kinds": [kind.__name__ for kind in type(error).__mro__], "message": str(error)}
 
 
 def _write(answers: IO[bytes], head: dict[str, Any], data: bytes = b"") -> None:

@@ -69,9 +69,9 @@ class End(Enum):
 class ChildError(Exception):
     """A child has no result. *end* says why.
 
-    *kinds* are the names of the class of the error that the function raised, and of its bases, and
-    *code* is its code if it has one. *status* is the exit code of a child that died (minus the
-    number of the signal). *step* is the last step that the child reported.
+    *kinds* are the names of the class of the error that the function raised, and of its bases.
+    *status* is the exit code of a child that died (minus the number of the signal). *step* is the
+    last step that the child reported.
     """
 
     def __init__(
@@ -81,12 +81,10 @@ class ChildError(Exception):
         step: int | None = None,
         *,
         kinds: Sequence[str] = (),
-        code: str = "",
         status: int = 0,
     ) -> None:
         super().__init__(message)
-        self.end, self.step, self.status = end, step, status
-        self.kinds, self.code = kinds, code
+        self.end, self.step, self.kinds, self.status = end, step, kinds, status
 
 
 @dataclass(frozen=True, slots=True)

@@ -173,10 +173,8 @@ def test_child_answers_and_has_folder_and_environment_of_its_caller(
 @pytest.mark.usefixtures("kind")
 def test_error_of_function_is_told() -> None:
     ours = failure("fail", "ours")
-    assert (ours.end, ours.code, ours.step, str(ours)) == (
-        *(End.FAILED, "not-enough-text", 3, "little"),
-    )
-    assert "ContentSpiderError" in ours.kinds
+    assert (ours.end, ours.step, str(ours)) == (End.FAILED, 3, "little")
+    assert ours.kinds[:2] == ["NotEnoughTextError", "ContentSpiderError"]
     assert failure("fail", "value").kinds[0] == "ValueError"
     assert failure("fail", "exit").kinds[0] == "SystemExit"
     for function in ("os:getcwd", "contentspider_of_others:x", "contentspider.odd:none", ""):
