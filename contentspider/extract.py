@@ -232,8 +232,8 @@ def _site_items(
 def _document_item(
     fetched: Fetched, site: str, name: str, optional_fields: OptionalFields
 ) -> dict[str, object]:
-    """Return the fields of `ContentItem` for a document; raises `ContentSpiderError` if it has no
-    text or cannot be read. *name* stands for it in errors.
+    """Return the fields of `ContentItem` for a document. Raises `ContentSpiderError` if it
+    cannot be read, or is empty. *name* stands for it in errors.
     """
     require("documents", f"{name}: reading documents")
     seconds = seconds_for(fetched.body)

@@ -100,6 +100,15 @@ class Quick:
         return (yield)
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """With ``-m versions``, leave out the modules without such tests: they need not be imported."""
+    name = collection_path.stem.removeprefix("test_")
+    if config.option.markexpr != "versions" or name == collection_path.stem or name in VERSIONS:
+        return None
+    functions = re.findall(r"^def (test_\w+)", collection_path.read_text("utf-8"), re.MULTILINE)
+    return VERSIONS.isdisjoint(functions) or None
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for option, marker in (("--all-kills", "thorough"), ("--all-folds", "folds")):
         if not config.getoption(option):

@@ -15,7 +15,9 @@ from scrapy.settings import default_settings
 from scrapy.utils.misc import load_object
 
 import contentspider
+from contentspider.ground.child_process import LIBRARIES
 from contentspider.ground.errors import ContentSpiderError
+from contentspider.ground.sites import SiteKeys
 
 
 def load(name: str) -> None:
@@ -31,6 +33,9 @@ def load(name: str) -> None:
 for module in pkgutil.walk_packages(contentspider.__path__, "contentspider."):
     if not module.name.endswith("__main__"):
         load(module.name)
+        # What the module has its children forked with: it takes longer than to learn a site.
+        for library in getattr(sys.modules.get(module.name), LIBRARIES, ()):
+            load(library)
 for name, value in vars(default_settings).items():
     if name.endswith("_BASE"):
         for component in value:
@@ -40,8 +45,15 @@ for name, value in vars(default_settings).items():
                 and "telnet" not in component
             ):
                 load_object(component)
-for name in ("scrapy.core.downloader.handlers.http11", "twisted.web.client", "py3langid"):
+# What crawls import when they need it.
+LATE = (
+    *("scrapy.core.downloader.handlers.http11", "scrapy.core.downloader.handlers.datauri"),
+    *("scrapy.logformatter", "scrapy.statscollectors", "twisted.web.client"),
+    *("encodings.charmap", "snowballstemmer", "py3langid"),
+)
+for name in LATE:
     load(name)
+SiteKeys().key("https://example.org/")  # reads the list of public suffixes
 if "py3langid" in sys.modules:
     sys.modules["py3langid"].classify("A text")  # reads its model
 assert "twisted.internet.reactor" not in sys.modules

@@ -35,9 +35,8 @@ if TYPE_CHECKING:
 SERVER = "CONTENTSPIDER_TESTS_FORKS"
 # What contentspider runs in processes of its own.
 OWN = {
-    "contentspider.crawl.learning.learn_process",
     "contentspider.crawl_process",
-    "contentspider.archive.child",
+    "contentspider.ground.child_process",
 }
 NUMBER_BYTES = 8
 # The checkout comes last: another environment's package must not be found there.
@@ -106,6 +105,11 @@ class OwnPopen(Popen):
     @staticmethod
     def is_forked(command: Sequence[str]) -> bool:
         return list(command[:2]) == [sys.executable, "-m"] and command[2] in OWN
+
+
+def fork_own_processes() -> None:
+    """Have this process fork what it runs of contentspider, as commands do."""
+    subprocess.Popen = OwnPopen  # type: ignore[misc]
 
 
 def run_forked(
@@ -216,7 +220,7 @@ def _become(command: list[str], folder: str, environment: Mapping[str, str]) -> 
     os.environ.update(environment)
     tempfile.tempdir = None  # the server may have been started with another TMPDIR
     os.chdir(folder)
-    subprocess.Popen = OwnPopen  # type: ignore[misc]
+    fork_own_processes()
     # What the server's are set to hangs on the files that it was started with.
     sys.stdin, sys.stdout = os.fdopen(0, closefd=False), os.fdopen(1, "w", closefd=False)
     sys.stderr = os.fdopen(2, "w", buffering=1, errors="backslashreplace", closefd=False)

@@ -105,8 +105,8 @@ class _Rows:
     def pages(
         self, numbers: Iterable[int], options: LearningOptions, unread: list[int]
     ) -> Iterator[Page]:
-        """Yield the pages of rows, to learn from with *options*. The numbers of those that cannot
-        be read are added to *unread*.
+        """Yield the pages of rows, to learn from with *options*. The numbers of unreadable rows are
+        added to *unread*.
         """
         walker, attributes = new_walker(options.obey_directives), options.needs_attributes
         fields = options.own_fields
@@ -221,8 +221,8 @@ def extract_column(
     tells that the prior took part in the decision, and ``model_version`` is the prior's digest if
     no model did. ``quality`` is the F1 of the site's labels, from 0 to 1, null without a model.
 
-    A row that cannot be read, or has no text, has the reason in ``error``, and null in all columns
-    but ``url`` and ``site``; it never raises an error.
+    A row that is unreadable, or without text, has the reason in ``error``, and null in all columns
+    except ``url`` and ``site``; it never raises an error.
 
     Raises `MissingExtraError` without the ``parquet`` extra, ValueError if the columns differ in
     length, and `ContentSpiderError` if *models* is no store of models.
@@ -316,25 +316,19 @@ def sample_column(urls: Column, htmls: Column, *, content_types: Column | None =
     """Return the rows of a batch that its sites can be learned from, for `learn_column`.
 
     The table has the columns ``site``, ``url``, ``html`` (with the type of *htmls*) and
-    ``content_type``. Of a site with more than 200 pages in the batch some 400 stay at most: those
-    that a sample of the whole site may have, whatever pages the other batches have. So samples of
+    ``content_type``. A site with more than 200 pages in the batch keeps some 400 at most: the pages
+    that a sample of the whole site may have, independent of the other batches. So samples of
     batches can be put together in any order, and sampled again. Rows without an address are left
     out, and so are pages of large sites that cannot be read. Raises the errors of `extract_column`.
     """
     require("parquet", "sample_column")
     import pyarrow as pa
 
-    from contentspider.site.learn.sampling import MAX_SAMPLE, mergeable_sample
-
     rows = _Rows(urls, htmls, content_types)
     kept: list[tuple[str, int]] = []
     with _LOCK:
-        for site, numbers in rows.numbers.items():
-            if site and len(numbers) > MAX_SAMPLE:
-                pages = rows.pages(numbers, LearningOptions(), [])
-                sampled = {page.url for page in mergeable_sample(pages)}
-                numbers = [number for number in numbers if rows.urls[number] in sampled]
-            kept += [(site, number) for number in numbers if site]
+        for site in filter(None, rows.numbers):
+            kept += [(site, number) for number in _sampled(rows, rows.numbers[site])]
     numbers = [number for _, number in kept]
     kind = getattr(htmls, "type", None) if hasattr(htmls, "to_pylist") else None
     columns = {
@@ -344,6 +338,17 @@ def sample_column(urls: Column, htmls: Column, *, content_types: Column | None =
         "content_type": pa.array([rows.content_types[number] for number in numbers], pa.string()),
     }
     return pa.table(columns)
+
+
+def _sampled(rows: _Rows, numbers: list[int]) -> list[int]:
+    """Return the *numbers* of the rows of a site that belong to its sample."""
+    from contentspider.site.learn.sampling import MAX_SAMPLE, mergeable_sample
+
+    if len(numbers) <= MAX_SAMPLE:
+        return numbers
+    pages = rows.pages(numbers, LearningOptions(), [])
+    urls = {page.url for page in mergeable_sample(pages)}
+    return [number for number in numbers if rows.urls[number] in urls]
 
 
 def learn_column(
@@ -360,7 +365,7 @@ def learn_column(
     pages.) The model does not depend on the order of the rows.
 
     The columns are ``site`` (``string``), ``model`` (``binary``: `SiteModel.from_bytes` and the
-    *models* of `extract_column` read it), ``pages`` (``int64``: those that it was learned from),
+    *models* of `extract_column` read it), ``pages`` (``int64``: how many it was learned from),
     ``unread`` (``int64``: rows that cannot be read), ``quality`` (``float64``: the F1 of its
     labels, from 0 to 1), and ``error`` (``string``). A site with fewer than two pages with text is
     not learned: its model is null, and the reason is in ``error``. Raises the errors of

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from threading import local
+from threading import Event
 from typing import TYPE_CHECKING, Any
 
-from contentspider.archive.child import Child
+from contentspider.archive.tasks import LEARN
+from contentspider.ground.children import ChildError, End, Limits, never, run_child
 from contentspider.ground.dask import SCHEME, connect
 from contentspider.ground.errors import ContentSpiderError
 
@@ -20,23 +22,65 @@ if TYPE_CHECKING:
     Engine = Callable[[Iterable[Task]], Iterator[dict[str, Any]]]
 
 RETRIES = 5  # how often Dask runs a task again whose machine is lost
+PAGE_LIMITS = Limits(step_secs=300.0)  # a child that reads one page for longer is killed
+DEATHS_PER_PAGE = 2  # a page is left out after this many; a single death can have another cause
+MAX_DEATHS = 50  # in one task
+# Each task runs in a child, so that a page that crashes or hangs it costs only that page.
+RUN = "contentspider.archive.steps:run_in_child"
+LEARNER = "contentspider.site.learn.learner"
 
-_thread = local()
-_children: list[Child] = []
+
+class LostError(ContentSpiderError):
+    """A task failed because its process died too often, or was stopped."""
+
+    code = "task-lost"
 
 
-def do(task: Task) -> dict[str, Any]:
-    """Run a task in the child process of this thread, and return its result. If the task fails, the
-    result has only the key ``failed`` with the error message.
+def do(task: Task, is_over: Callable[[], bool] = never) -> dict[str, Any]:
+    """Run a task in child processes until *is_over* returns True, and return its result. If the
+    task fails, the result has only the key ``failed`` with the error message.
     """
-    if not hasattr(_thread, "child"):
-        _thread.child = Child()
-        _children.append(_thread.child)
-    child: Child = _thread.child
     try:
-        return child.run(task)
+        return _run(task, is_over)
     except ContentSpiderError as error:
         return {"failed": str(error)}
+
+
+def _run(task: Task, is_over: Callable[[], bool]) -> dict[str, Any]:
+    """Run a task again until no child dies, without the pages that killed two of them. Raises
+    `ContentSpiderError`.
+    """
+    deaths: Counter[int | None] = Counter()
+    skipped: list[int] = []
+    name = f"{task['kind']} {task['id']}"
+    while True:
+        try:
+            result, _ = run_child(
+                RUN,
+                {**task, "skip": skipped},
+                limits=PAGE_LIMITS,
+                preload=[LEARNER] if task["kind"] == LEARN else [],
+                is_over=is_over,
+            )
+            return dict(result)
+        except ChildError as error:
+            _check(error, name)
+            page = error.step
+        deaths[page] += 1
+        if page is not None and deaths[page] >= DEATHS_PER_PAGE:
+            skipped.append(page)
+        if deaths[None] > DEATHS_PER_PAGE or deaths.total() > MAX_DEATHS:
+            raise LostError(f"{name}: its process was lost {deaths.total()} times")
+
+
+def _check(error: ChildError, name: str) -> None:
+    """Raise the error that ends a task, unless a page may have caused it."""
+    if ContentSpiderError.__name__ in error.kinds:
+        raise ContentSpiderError(str(error))
+    if OSError.__name__ in error.kinds or error.end is End.NOT_STARTED:
+        raise ContentSpiderError(f"{error.kinds[0] if error.kinds else name}: {error}")
+    if error.end is End.STOPPED:
+        raise LostError(f"{name}: the task was stopped")
 
 
 @contextmanager
@@ -48,11 +92,11 @@ def open_engine(name: str, processes: int = 0) -> Iterator[Engine]:
     """
     if name == "local":
         with ThreadPoolExecutor(processes or os.cpu_count() or 1) as pool:
+            stop = Event()
             try:
-                yield lambda tasks: _run_locally(pool, tasks)
+                yield lambda tasks: _run_locally(pool, tasks, stop)
             finally:
-                while _children:
-                    _children.pop().end()
+                stop.set()
     elif name.startswith(SCHEME):
         client: Any = connect(name)
         with client:
@@ -61,9 +105,11 @@ def open_engine(name: str, processes: int = 0) -> Iterator[Engine]:
         raise ContentSpiderError(f"--engine {name}: use local, or dask://HOST:PORT")
 
 
-def _run_locally(pool: ThreadPoolExecutor, tasks: Iterable[Task]) -> Iterator[dict[str, Any]]:
+def _run_locally(
+    pool: ThreadPoolExecutor, tasks: Iterable[Task], stop: Event
+) -> Iterator[dict[str, Any]]:
     """Yield the results of tasks as they finish; cancels the other tasks if the caller stops."""
-    pending: set[Future[dict[str, Any]]] = {pool.submit(do, task) for task in tasks}
+    pending: set[Future[dict[str, Any]]] = {pool.submit(do, task, stop.is_set) for task in tasks}
     try:
         while pending:
             finished, pending = wait(pending, return_when=FIRST_COMPLETED)

@@ -35,7 +35,7 @@ class Items:
     def add(self, name: str, page: Page, site: str, known: Knowledge, date: str) -> None:
         """Add the item of a page to the site's file *name*, if the page has text.
 
-        *known* is what is known of the site, and *date* the time of the fetch.
+        *known* has the site's model and overrides, and *date* is the time of the fetch.
         """
         if not page.content.blocks:
             return

@@ -1,4 +1,4 @@
-"""What a process knows of the sites whose stored pages it reads: their models and overrides."""
+"""The models and overrides of sites, for a process that reads stored pages of these sites."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Knowledge(NamedTuple):
     def read(
         self, html: bytes | str, url: str, content_type: str | None, walker: Walker | None = None
     ) -> Page:
-        """Return a page of the site, with what its model needs."""
+        """Return a page of the site, with the attributes that its model needs."""
         attributes = self.model is not None and needs_attributes(self.model.features)
         return Page.from_html(html, url, content_type, attributes, walker, self.overrides)
 

@@ -39,7 +39,7 @@ from contentspider.archive.samples import (
 from contentspider.archive.sources import ShardError, read_shard
 from contentspider.archive.stored import NOT_HTML, REVISIT
 from contentspider.archive.target import WORK, Target, shard_id
-from contentspider.archive.tasks import EXTRACT, FIND, LEARN, NO_PAGE, SAMPLE
+from contentspider.archive.tasks import EXTRACT, FIND, LEARN, SAMPLE
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.sites import SiteKeys
 from contentspider.page.input.body import is_binary
@@ -50,13 +50,15 @@ from contentspider.state.stores.models import ModelStore
 from contentspider.state.stores.shared_models import SharedModels, open_models
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
     from typing import BinaryIO
 
     from contentspider.archive.samples import SampleRow
     from contentspider.archive.stored import StoredPage
     from contentspider.archive.tasks import Task
+    from contentspider.ground.child_process import Report
     from contentspider.page.input.page import Page
+    from contentspider.site.models.model import SiteModel
 
 MAX_KEPT_BYTES = 100_000_000  # HTML of a site's parsed pages in memory
 MAX_SITE_BYTES = 200  # a site's name is also a file name, which has a limited length
@@ -64,11 +66,16 @@ NO_HTML = "the body is not HTML"
 MAX_NAMED = 100  # addresses of unreadable records in a result; the others are only counted
 
 
-def run(task: Task, report: Callable[[int], object] = lambda number: None) -> dict[str, Any]:
+def run_in_child(task: Task, _: bytes, report: Report) -> tuple[dict[str, Any], bytes]:
+    """Run a task in a child process, see `run`."""
+    return run(task, report), b""
+
+
+def run(task: Task, report: Report = lambda number: None) -> dict[str, Any]:
     """Run a task and return its result. A task that was completed before is not run again.
 
-    *report* is called with the number of each page before the page is read. Raises
-    `ContentSpiderError`.
+    *report* is called with the number of each page before the page is read, and with None after
+    the last one. Raises `ContentSpiderError`.
     """
     target = Target(task["target"])
     form = "" if task["kind"] == SAMPLE else f"-{task['format']}"
@@ -92,7 +99,7 @@ class ShardPages:
     end.
     """
 
-    def __init__(self, task: Task, report: Callable[[int], object]) -> None:
+    def __init__(self, task: Task, report: Report) -> None:
         self._task, self._report = task, report
         self.left_out: list[str] = []
         self.unread: Counter[str] = Counter()
@@ -131,7 +138,7 @@ class ShardPages:
             if number < 0:
                 raise
             self.damage = f"{error}, after page {number + 1}"
-        self._report(NO_PAGE)  # no single page causes an error from here on
+        self._report(None)  # no single page causes an error from here on
 
     def _note_unread(self, stored: StoredPage) -> None:
         """Count a record that cannot be read, and list its address and its problem."""
@@ -144,13 +151,13 @@ class ShardPages:
 class SamplePages:
     """Reads and parses the sampled pages in a *file*, and keeps one site's pages in memory."""
 
-    def __init__(self, file: BinaryIO, skipped: set[int], report: Callable[[int], object]) -> None:
+    def __init__(self, file: BinaryIO, skipped: set[int], report: Report) -> None:
         self._file, self._skipped, self._report = file, skipped, report
         self._walker = new_walker()
         self.begin(UNKNOWN)
 
     def begin(self, known: Knowledge) -> None:
-        """Begin with the next site, of which this is *known*; drops the pages in memory."""
+        """Begin with the next site, with its model and overrides; drops the pages in memory."""
         self._known = known
         self._kept: dict[SampleRow, Page] = {}
         self._free_bytes = MAX_KEPT_BYTES
@@ -183,7 +190,7 @@ class SamplePages:
 class ShardSamples:
     """The samples of the sites in a shard. Their pages are written to a *file*."""
 
-    def __init__(self, file: BinaryIO, shard: str, report: Callable[[int], object]) -> None:
+    def __init__(self, file: BinaryIO, shard: str, report: Report) -> None:
         self._file, self._shard, self._report = file, shard, report
         self._walker = new_walker()
         self._first: dict[str, Sample] = defaultdict(Sample)
@@ -241,7 +248,7 @@ class _Learned(dict[str, bool]):
         return is_learned
 
 
-def sample_shard(task: Task, target: Target, report: Callable[[int], object]) -> dict[str, Any]:
+def sample_shard(task: Task, target: Target, report: Report) -> dict[str, Any]:
     """Write the sample of each site without a model in a shard to one sample file per bucket."""
     sites, shard = SiteKeys(), shard_id(task["shard"])
     pages, shard_pages = 0, ShardPages(task, report)
@@ -300,7 +307,7 @@ def _is_final(shard: str, target: Target) -> bool:
     return note is not None and bool(note["is_final"])
 
 
-def find_revisited(task: Task, target: Target, report: Callable[[int], object]) -> dict[str, Any]:
+def find_revisited(task: Task, target: Target, report: Report) -> dict[str, Any]:
     """Write the pages of a shard that revisits of all shards stand for. What cannot be read was
     reported when the shard was sampled.
     """
@@ -309,7 +316,7 @@ def find_revisited(task: Task, target: Target, report: Callable[[int], object]) 
     return {"is_final": shard_pages.is_final}
 
 
-def learn_bucket(task: Task, target: Target, report: Callable[[int], object]) -> dict[str, Any]:
+def learn_bucket(task: Task, target: Target, report: Report) -> dict[str, Any]:
     """Learn each site of a bucket that lacks a model from the samples of all shards, and write the
     items of the sampled pages. Shards whose items an earlier run wrote are skipped.
     """
@@ -318,7 +325,7 @@ def learn_bucket(task: Task, target: Target, report: Callable[[int], object]) ->
     written_shards = set((target.read_note(note_name) or {"shards": ()})["shards"])
     names = target.names(bucket_folder)
     store = open_models(task["models"], task["state"])
-    learned, left_out = 0, []
+    learned, left_out, refused = 0, [], []
     with (
         TemporaryDirectory(prefix="contentspider-archive-") as folder,
         (Path(folder) / "pages").open("w+b") as file,
@@ -333,21 +340,27 @@ def learn_bucket(task: Task, target: Target, report: Callable[[int], object]) ->
             pages.begin(known)
             if number in skipped:
                 left_out.append(f"learning {site}")
-            elif known.model is None and _learn(site, rows, pages, store, number, report):
-                known, learned = known._replace(model=store.load(site)), learned + 1
+            elif known.model is None:
+                model = _learn(site, rows, pages, number, report)
+                if model is not None and model.is_refused:
+                    refused.append(site)
+                elif model is not None:
+                    store.save(model)
+                    known, learned = known._replace(model=store.load(site)), learned + 1
             unwritten_rows = (row for row in rows if row.shard not in written_shards)
             for row in unwritten_rows:
                 if page := pages.get(row):
                     items.add(row.shard, page, site, known, row.date)
                 elif row.number in skipped:
                     left_out.append(row.url)
-        report(NO_PAGE)
+        report(None)
         _send(store)
         items.put(target, task["format"])
     final_shards = [shard for shard in map(basename, names) if _is_final(shard, target)]
     target.write_note(note_name, {"shards": final_shards})
     return {
         "learned": learned,
+        "refused": refused,
         "items": items.count,
         "lost": asdict(items.lost),
         "left_out": left_out,
@@ -366,30 +379,25 @@ def _learn(
     site: str,
     rows: list[SampleRow],
     pages: SamplePages,
-    store: ModelStore,
     number: int,
-    report: Callable[[int], object],
-) -> bool:
-    """Learn a site from its rows and save the model, if it has enough pages with text, and the
-    model is not refused; tell whether it was saved. *number* is reported in place of the numbers of
-    its pages.
+    report: Report,
+) -> SiteModel | None:
+    """Return the model of a site, learned from its rows; None if it has too few pages with text.
+    *number* is reported in place of the numbers of its pages.
     """
     sample = [row for row in choose_sample(rows) if pages.get(row, keep=True)]
     if len(sample) < MIN_PAGES:
-        return False
+        return None
     # Imported here: a job whose sites are learned does without scikit-learn and half of SciPy.
     from contentspider.site.learn.learner import SiteLearner
 
     sample = with_templates(sample, rows, pages.template)
     report(number)
     sample_pages = (pages.get(row, number) for row in sample)
-    model = SiteLearner(site).fit(filter(None, sample_pages))
-    if not model.is_refused:
-        store.save(model)
-    return not model.is_refused
+    return SiteLearner(site).fit(filter(None, sample_pages))
 
 
-def extract_shard(task: Task, target: Target, report: Callable[[int], object]) -> dict[str, Any]:
+def extract_shard(task: Task, target: Target, report: Report) -> dict[str, Any]:
     """Write the items of a shard's pages that are in no sample.
 
     The result has the number of items, the addresses of pages that were left out, and the error

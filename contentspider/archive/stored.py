@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 HTML_TYPES = ("text/html", "application/xhtml+xml")
-# The kinds of what is not read. Of these, the first two are no lost pages: a file that a server
-# calls HTML by mistake, and the text that another tool made of a page.
+# Why a record is not read. The first two kinds lose no page: a file that a server calls HTML by
+# mistake, and the text that another tool made of a page.
 NOT_HTML, CONVERSION = NO_LOSS = ("not HTML", "conversion records")
 BROKEN = "broken"
 REVISIT = "revisit records whose page is not in the archive"
@@ -20,8 +20,8 @@ class StoredPage(NamedTuple):
 
     *content_type* is the header, *date* the time of the fetch in ISO 8601 ("": unknown). *problem*
     is the reason why a record cannot be read, and empty for a readable page; *kind* is the kind of
-    the problem. *keys* are the names by which a WARC record can refer to the page. A page with the
-    kind `REVISIT` and no problem has no HTML: it is the page that has one of its *keys*.
+    the problem. A WARC record can refer to the page by one of the *keys*. A page with the kind
+    `REVISIT` and without a problem lacks HTML: it is the page that has one of its *keys*.
     """
 
     url: str
@@ -34,7 +34,7 @@ class StoredPage(NamedTuple):
 
 
 def is_html(content_type: str | None) -> bool:
-    """Tell whether a ``Content-Type`` is that of HTML."""
+    """Tell whether a ``Content-Type`` says HTML."""
     return media_type(content_type) in HTML_TYPES
 
 

@@ -14,7 +14,6 @@ from contentspider.state.stores.remote import is_url
 SAMPLE, FIND, LEARN, EXTRACT = ("sample", "find", "learn", "extract")
 # The smallest number of buckets that sites are distributed over; more shards make more buckets.
 MIN_BUCKETS = 16
-NO_PAGE = 2**64 - 1  # the value of a page number while no page is read
 Job = dict[str, Any]
 Task = dict[str, Any]
 

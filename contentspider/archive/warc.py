@@ -46,8 +46,8 @@ MARKUP = re.compile(rb"(?:\xef\xbb\xbf)?\s*<")
 # Records about others.
 DESCRIPTIONS = ("request", "metadata", "warcinfo")
 HTTP = "application/http"
-# What a revisit of a page answered: the page was sent again (and its text is not stored twice), or
-# it was not, because it had not changed. A revisit may lack the headers of its answer.
+# The status of a revisit: the server sent the page again (and its text is not stored twice), or it
+# did not, because the page had not changed. A revisit may lack the headers of its answer.
 REVISITED = ("", "200", "304")
 PROBLEMS = {
     CONVERSION: "a conversion record: its text was made from another record, and is not read",

@@ -14,7 +14,7 @@ from contentspider.state.outcome import Outcome
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import Any
 
 FORMATS = ("jsonl", "parquet")
@@ -53,6 +53,7 @@ def archive(options: argparse.Namespace) -> int:
     job = job_of(shards, options.output, str(options.models), options.state_dir, options.format)
     Target(job["target"]).sweep()
     left_out: list[str] = []
+    refused: list[str] = []
     unread: Counter[str] = Counter()
     unread_names: list[str] = []
     problems: dict[str, None] = {}
@@ -61,6 +62,7 @@ def archive(options: argparse.Namespace) -> int:
     with open_engine(options.engine, options.processes) as engine:
         for result in _with_progress(steps_of(shards, job, engine)):
             left_out += result.get("left_out", [])
+            refused += result.get("refused", [])
             unread.update(result.get("unread", {}))
             unread_names += result.get("unread_names", [])[: MAX_NAMED - len(unread_names)]
             messages = (result.get("failed"), result.get("damage"))
@@ -69,24 +71,33 @@ def archive(options: argparse.Namespace) -> int:
             for name in totals:
                 totals[name] += result.get(name, 0)
     if unread:
-        kinds = ", ".join(f"{count:,} {kind}" for kind, count in unread.most_common())
-        say(f"{unread.total():,} records cannot be read ({kinds}), such as:")
-    for record in unread_names:
-        say(f"  {record}")
+        _tell_unread(unread, unread_names)
     for url in left_out:
         say(f"left out, since it kills its process or has no host: {url}")
     say(
         f"{totals['items']:,} items of {totals['pages']:,} pages, {totals['learned']:,}"
         f" sites learned -> {options.output}"
     )
+    for site in refused[:MAX_NAMED]:
+        say(f"the model of {site} was refused: its pages were judged one by one")
+    if len(refused) > MAX_NAMED:
+        say(f"so were the models of {len(refused) - MAX_NAMED:,} more sites")
     if lost.lost:
         say(str(lost))
     if problems:
         raise ContentSpiderError("\n".join(["not all could be read or written:", *problems]))
     if not totals["pages"]:
         return Outcome.NOTHING_READ
-    is_complete = not (left_out or lost.is_large) and unread.keys() <= set(NO_LOSS)
+    is_complete = not (left_out or refused or lost.is_large) and unread.keys() <= set(NO_LOSS)
     return Outcome.COMPLETE if is_complete else Outcome.INCOMPLETE
+
+
+def _tell_unread(unread: Counter[str], names: Sequence[str]) -> None:
+    """Print the numbers of unread records by kind, and the *names* of some."""
+    kinds = ", ".join(f"{count:,} {kind}" for kind, count in unread.most_common())
+    say(f"{unread.total():,} records cannot be read ({kinds}), such as:")
+    for name in names:
+        say(f"  {name}")
 
 
 def _with_progress(steps: Iterable[tuple[str, int, dict[str, Any]]]) -> Iterator[dict[str, Any]]:

@@ -71,26 +71,38 @@ def extract(options: argparse.Namespace) -> int:
 
     failures = Failures()
     fields = OptionalFields(options.passages, options.images, options.summary, options.records)
-    items = _items(options, fields, failures)
-    if options.output == STDOUT:
-        written = STDOUT_WRITERS[options.format or "json"](lambda: items, sys.stdout.buffer)
-    else:
-        output = Output.parse(options.output, options.format or "md")
-        # The items are stored first: the output is written only if there are any, and CSV needs
-        # them twice.
-        with TemporaryFile("w+b") as stored:
-            written = WRITERS["jsonl"](lambda: items, stored)
-
-            def records() -> Iterator[dict[str, object]]:
-                stored.seek(0)
-                return map(json.loads, stored)
-
-            if written:
-                output.write(records)
+    written = _write(_items(options, fields, failures), options.output, options.format)
     if not written and not failures.pages:
         raise ContentSpiderError(_nothing_extracted(options.source))
     if options.output != STDOUT or written > 1:
         say(f"{written} pages" + ("" if options.output == STDOUT else f" -> {options.output}"))
+    _tell(failures)
+    if failures.files or failures.pages or failures.lost.is_large:
+        return Outcome.INCOMPLETE
+    return Outcome.COMPLETE
+
+
+def _write(items: Iterator[dict[str, object]], target: str, kind: str | None) -> int:
+    """Write items to an output or to standard output, and return their number."""
+    if target == STDOUT:
+        return STDOUT_WRITERS[kind or "json"](lambda: items, sys.stdout.buffer)
+    output = Output.parse(target, kind or "md")
+    # The items are stored first: the output is written only if there are any, and CSV needs them
+    # twice.
+    with TemporaryFile("w+b") as stored:
+        written = WRITERS["jsonl"](lambda: items, stored)
+
+        def records() -> Iterator[dict[str, object]]:
+            stored.seek(0)
+            return map(json.loads, stored)
+
+        if written:
+            output.write(records)
+    return written
+
+
+def _tell(failures: Failures) -> None:
+    """Print which pages and fields are missing."""
     if failures.files:
         count = len(failures.files)
         say(f"{count:,} files could not be read, and are left out; the warnings name them")
@@ -100,9 +112,6 @@ def extract(options: argparse.Namespace) -> int:
         say(f"{len(failures.pages)} pages are left out because of errors, which the log names")
     if failures.lost.lost:
         say(f"{failures.lost}; contentspider report shows what was dropped")
-    if failures.files or failures.pages or failures.lost.is_large:
-        return Outcome.INCOMPLETE
-    return Outcome.COMPLETE
 
 
 def _nothing_extracted(sources: Sequence[str]) -> str:

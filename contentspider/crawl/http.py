@@ -1,4 +1,4 @@
-"""The download handler for http: it limits what a server may send before the body of an answer."""
+"""The download handler for http: it limits the bytes that a server may send before a body."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 HANDLER = "contentspider.crawl.http.BoundedHandler"
 SCRAPY_HANDLER = "scrapy.core.downloader.handlers.http11.HTTP11DownloadHandler"
-# The bytes of status line and headers, together with those of interim answers (status 1xx). curl
-# allows as many. Of very short headers, each takes far more memory than it has bytes.
+# The bytes of status line and headers, including interim answers (status 1xx). curl allows
+# as many. Of very short headers, each takes far more memory than it has bytes.
 MAX_HEAD_BYTES = 300_000
 MAX_HEAD_LINES = 2_000
 
@@ -36,7 +36,7 @@ class HeadTooLargeError(ContentSpiderError):
 
 
 class BoundedHandler(HTTP11DownloadHandler):
-    """Downloads over http. It closes a connection on which the headers do not end (`HeadLimit`)."""
+    """Downloads over http. It closes a connection whose headers do not end (`HeadLimit`)."""
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
@@ -68,8 +68,8 @@ def _with_limit(factory: Any) -> Any:
 
 
 class HeadLimit:
-    """Counts what a connection (Twisted's `HTTP11ClientProtocol`) receives before a body, and ends
-    the connection beyond `MAX_HEAD_BYTES` or `MAX_HEAD_LINES`.
+    """Counts the bytes and lines that a connection (Twisted's `HTTP11ClientProtocol`) receives
+    before a body, and ends it beyond `MAX_HEAD_BYTES` or `MAX_HEAD_LINES`.
     """
 
     def __init__(self, protocol: Any) -> None:

@@ -36,7 +36,7 @@ class _Unpacker(Protocol):
 
 
 class _Brotli:
-    """The decompressor of brotli, with the methods of those of zlib and zstd."""
+    """The decompressor of brotli, with the same methods as the decompressors of zlib and zstd."""
 
     eof, unused_data = False, b""
 
@@ -93,7 +93,7 @@ def encoding_of(body: bytes) -> str:
 
 def unpack(body: bytes, encoding: str, limit: int) -> bytes:
     """Return the first *limit* bytes of a body in an *encoding* (see `NAMES`). A body that was cut
-    gives what there is. Raises `PackedError`.
+    gives the bytes before the cut. Raises `PackedError`.
     """
     if encoding not in NAMES:
         raise PackedError(f"the Content-Encoding {encoding[:50]!r} is unknown")

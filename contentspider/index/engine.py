@@ -203,7 +203,7 @@ class Engine(ABC):
         ]
 
     def damage(self) -> Sequence[str]:
-        """Return what is damaged in the files of the index, beyond its documents, in words. It may
+        """Return descriptions of damage in the files of the index, beyond its documents. It may
         raise `IndexDamagedError` instead. An engine with a server leaves that to the server.
         """
         return []
@@ -453,7 +453,7 @@ def create_engine(url: str) -> Engine:
 
 
 def have_equal_fields(stored: Mapping[str, Any], written: Mapping[str, Any]) -> bool:
-    """Tell whether two records of a document have the same fields, whatever their versions.
+    """Tell whether two records of a document have the same fields, apart from their versions.
 
     If they are of two visits of an unchanged page, the fields that each visit sets do not count.
     """
@@ -469,7 +469,7 @@ def have_equal_fields(stored: Mapping[str, Any], written: Mapping[str, Any]) -> 
 
 
 def _without(record: Mapping[str, Any], names: set[str]) -> dict[str, Any]:
-    """Return the fields of a document without some names, and those in ``more`` likewise."""
+    """Return a document without the fields of some *names*, also in its field ``more``."""
     fields = {name: value for name, value in record.items() if name not in names}
     more = fields.pop("more", {})
     return fields | {"more": {name: value for name, value in more.items() if name not in names}}

@@ -124,7 +124,7 @@ def _last_run_end(history: Path) -> str:
 
 def _indexed_crawls(engine: Engine, force: bool) -> set[str]:
     """Return the crawls that an index has documents of, or for an index of another schema the
-    crawls that it was filled from. Of a damaged index they are unknown: with *force* it counts as
+    crawls that it was filled from. A damaged index does not tell them: with *force* it counts as
     empty.
     """
     try:

@@ -100,7 +100,7 @@ NEAREST = "SELECT value AS number, key + 1 AS place FROM json_each(?)"
 BUSY_SECS = 10.0
 # Messages of errors that a retry may avoid. "already exists": two processes create one index.
 TEMPORARY = re.compile(r"locked|busy|disk I/O|already exists", re.IGNORECASE)
-# Messages of errors in files that are no databases, and of errors in the values of documents.
+# Messages of errors in files that are not databases, and in the values of documents.
 NO_DATABASE, BAD_VALUE = "not a database", "malformed JSON"
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 MAX_PROBLEMS = 10  # that a check of the file lists
@@ -161,7 +161,7 @@ class SQLiteEngine(Engine):
         self._vectors: VectorTable | None = None
         # The embedder of the index, if searches cannot use its vectors and have not said so yet.
         self._missing_embedder = ""
-        # How many texts of the last query were no UTF-8.
+        # How many texts of the last query were not UTF-8.
         self._undecodable = 0
 
     def use_embedder(self, embedder: NamedEmbedder) -> None:

@@ -380,14 +380,20 @@ class Sync:
                 if may_delete:
                     self._refused.pop(entry.id, None)
                     gone_ids += [entry.id] if is_own else []
-            elif state is not None and not (is_own or self._take_over):
-                self.report.foreign[state.crawl] += 1
+            elif (owner := self._foreign_owner(state)) is not None:
+                self.report.foreign[owner] += 1
             elif self._is_current(entry, state):
                 self.report.unchanged += 1
             else:
                 documents.append(_document(entry, self._crawl))
         self._delete(gone_ids)
         self._replace(documents, states)
+
+    def _foreign_owner(self, state: DocumentState | None) -> str | None:
+        """Return the other crawl that a document stays with; None if this crawl may write it."""
+        if state is None or state.crawl == self._crawl or self._take_over:
+            return None
+        return state.crawl
 
     def _is_current(self, entry: Entry, state: DocumentState | None) -> bool:
         """Tell whether the index has a page as it is, unless its fields are known to be damaged."""
@@ -449,7 +455,7 @@ class Sync:
         return differences
 
     def _find_owners(self, differences: Differences) -> None:
-        """Tell the missing documents that another crawl has from those that are not there."""
+        """Move the missing documents that belong to other crawls to the foreign ones."""
         size = self._engine.max_documents
         for start in range(0, len(differences.missing), size):
             part = differences.missing[start : start + size]
@@ -527,7 +533,7 @@ class Differences:
     *missing* documents are not in the index, *stale* ones have another hash there, *damaged* ones
     other fields than their hash says, *extra* ones are not in the book, and the engine has
     *refused* the others. *foreign* documents belong to another crawl, whose name they map to; they
-    are no difference. *same* counts equal documents.
+    do not count as differences. *same* counts equal documents.
     """
 
     same: int = 0

@@ -69,7 +69,7 @@ def own_differences(old: Page, old_content: str, new: Page, new_content: str) ->
     """Return both contents without the lines whose words the other whole page has, too, in the same
     order. A redesign may divide the same text into other blocks.
 
-    What is left differs between the pages, whatever part of them a model keeps.
+    The rest differs between the pages, also if a model keeps another part of each.
     """
     return (
         "\n".join(_lines_missing(old_content, new)),

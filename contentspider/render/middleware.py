@@ -17,8 +17,8 @@ from urllib.parse import urldefrag, urlsplit
 from scrapy import Request, signals
 from scrapy.http import HtmlResponse, Response
 
-from contentspider.crawl.base.engine import Component, extension
-from contentspider.crawl.base.meta import PAGE_META_KEY
+from contentspider.crawl.base.engine import Component, StoppedError, extension
+from contentspider.crawl.base.meta import PAGE_META_KEY, ROW_META_KEY
 from contentspider.crawl.base.outcomes import NOT_MODIFIED
 from contentspider.crawl.learning.holder import ItemHolder
 from contentspider.crawl.middlewares.conditional import CONDITIONAL_HEADERS
@@ -43,6 +43,7 @@ from contentspider.site.learn.templates import page_template
 from contentspider.site.sample import sample_order
 from contentspider.state.book.places import SamplePlaces
 from contentspider.state.book.sample import SITE_PAGES
+from contentspider.state.outcome import RENDER_FAILED_STAT
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -144,17 +145,42 @@ class RenderMiddleware(Component):
         self._loaded = 0
         self._seconds = 0.0
         self._open: dict[str, int] = {}  # browser contexts, with the number of their open pages
+        self._running: set[asyncio.Future[Response]] = set()
+        self.holder.keeper.interruption.listeners.append(self._stop)
         crawler.signals.connect(self._closed, signal=signals.spider_closed)
         # scrapy-playwright logs a traceback for each failure, which this middleware logs itself.
         logging.getLogger("scrapy-playwright").setLevel(logging.ERROR)
 
-    async def process_response(self, request: Request, response: Response) -> Response:
-        """Return the response, or a response with the rendered page."""
+    async def process_response(self, request: Request, response: Response) -> Response | Request:
+        """Return the response, or a response with the rendered page; once the crawl was told to
+        end, put the request back into the queue.
+        """
         page: Page | None = request.meta.get(PAGE_META_KEY)
         if page is None or page.is_document or not isinstance(response, HtmlResponse):
             return response
         if NOT_MODIFIED in response.flags or not response.body:
             return response
+        keeper = self.holder.keeper
+        reading = asyncio.ensure_future(self._read(page, request, response))
+        self._running.add(reading)
+        if keeper.interruption.is_set:
+            reading.cancel()
+        try:
+            return await reading
+        except asyncio.CancelledError:
+            if not keeper.addresses.has(request.meta.get(ROW_META_KEY)):
+                raise StoppedError from None
+            return request.replace(dont_filter=True)
+        finally:
+            self._running.discard(reading)
+
+    def _stop(self) -> None:
+        """End all rendering."""
+        for reading in self._running:
+            reading.cancel()
+
+    async def _read(self, page: Page, request: Request, response: HtmlResponse) -> Response:
+        """Return the response, or a response with the rendered page."""
         if self.options.render == "learn":
             if self._may_be_in_sample(page):
                 await self._add_visuals(page, request, response)
@@ -222,7 +248,7 @@ class RenderMiddleware(Component):
             result = await self._render(request, response, snapshots)
         except Exception as error:  # noqa: BLE001 - the downloaded page is used after any failure
             kind = getattr(error, "kind", type(error).__name__)
-            self.stats.inc_value(f"contentspider/render/failed/{kind}")
+            self.stats.inc_value(f"{RENDER_FAILED_STAT}{kind}")
             reason = str(error).splitlines()[0] if str(error) else kind
             logger.info("%s is not rendered: %s", response.url, reason)
             return None
@@ -270,7 +296,8 @@ class RenderMiddleware(Component):
             answer = await self._within(self._load(page_request), pages)
         finally:
             self._open[context] -= 1
-            await self._recycle(context)
+            if not self.holder.keeper.interruption.is_set:
+                await self._recycle(context)
         if answer.status >= 300 or not isinstance(answer, HtmlResponse):
             raise RenderError("status", f"in the browser its status is {answer.status}")
         if urldefrag(answer.url).url != urldefrag(response.url).url:
@@ -299,7 +326,11 @@ class RenderMiddleware(Component):
         browser if that does not react, and raise `RenderError`.
         """
         task = asyncio.ensure_future(loading)
-        done, _ = await asyncio.wait({task}, timeout=self._secs)
+        try:
+            done, _ = await asyncio.wait({task}, timeout=self._secs)
+        except asyncio.CancelledError:
+            task.cancel()
+            raise
         if done:
             response: Response = task.result()
             return response

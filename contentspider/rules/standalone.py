@@ -125,7 +125,7 @@ NOTHING, BREAK, START, END, INLINE_END = range(5)
 UNREADABLE = (ElementTree.ParseError, AttributeError, LookupError, TypeError, ValueError)
 
 # The tag, the id and the classes of an element.
-Key = tuple[str, str, tuple[str, ...]]
+Key = tuple[str, tuple[str, ...], tuple[str, ...]]
 # The kind, name, effect and key of a tag: see `Rules.tag`.
 Tag = tuple[int, str, Any, Key]
 
@@ -141,8 +141,8 @@ class RuleError(ValueError):
 @dataclass(frozen=True)
 class Element:
     """Describes the elements that a rule matches by their *tag*, and by their *id* or one *name* of
-    their classes unless these are empty. ``0`` in an id or name matches any number of two or more
-    digits.
+    their classes unless these are empty. ``0`` in an id or name also matches any number of two or
+    more digits.
     """
 
     tag: str
@@ -163,10 +163,10 @@ class Element:
 
     def matches(self, key: Key) -> bool:
         """Tell whether an element with the tag, id and classes in *key* matches."""
-        tag, id_, names = key
+        tag, ids, names = key
         return (
             tag == self.tag
-            and (not self.id or id_ == self.id)
+            and (not self.id or self.id in ids)
             and (not self.name or self.name in names)
         )
 
@@ -395,7 +395,7 @@ class Rules:
         """Return the kind, name, effect and key of a tag, without the cache."""
         match = NAME.match(tag_text)
         name = match[1].lower() if match else ""
-        key: Key = (name, "", ())
+        key: Key = (name, (), ())
         if not match or not name[0].isalpha() or name in ROOT_TAGS:
             return NOTHING, name, None, key
         if tag_text[1] == "/":
@@ -455,9 +455,14 @@ def _is_hidden(attributes: dict[str, str]) -> bool:
 
 
 def _key(name: str, attributes: dict[str, str]) -> Key:
-    """Return the tag, id and classes of an element, with ``0`` for long numbers."""
-    id_ = LONG_NUMBER.sub("0", "-".join(attributes.get("id", "").split()))
-    return name, id_, tuple(LONG_NUMBER.sub("0", attributes.get("class", "")).split())
+    """Return the tag, id and classes of an element: as they are, and with ``0`` for long numbers.
+    Models know names with numbers of pages that number nearly all of their names.
+    """
+    id_, classes = "-".join(attributes.get("id", "").split()), attributes.get("class", "")
+    names = tuple(classes.split())
+    if LONG_NUMBER.search(classes):
+        names += tuple(LONG_NUMBER.sub("0", classes).split())
+    return name, (id_, LONG_NUMBER.sub("0", id_)), names
 
 
 class _TagCache(dict[str, Tag]):
@@ -586,7 +591,7 @@ class _OpenElements:
         self._names: list[str] = []
         self._previous: list[tuple[int, bool]] = []
         self._matched: list[int] = []
-        self._keys: list[Key] = [("body", "", ())]
+        self._keys: list[Key] = [("body", (), ())]
         self._counts: list[dict[str, int]] = [{}]
         # The indexes of the open elements by name.
         self._indexes: dict[str, list[int]] = defaultdict(list)

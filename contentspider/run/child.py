@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import json
 import logging
 import os
@@ -13,10 +12,9 @@ import threading
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from contentspider.crawl.learning.learn_server import LearnServer
+from contentspider.ground.children import shared_server
 from contentspider.run.results import SiteResult, times
 from contentspider.run.summary import site_qualities
 from contentspider.state.outcome import Ending, Outcome, doubtful_templates
@@ -31,14 +29,6 @@ CHILD = "contentspider.crawl_process"
 LOGS = "logs"
 # If a crawl ends before it can write its stats, the last line of its log gives the reason.
 TAIL_BYTES = 4_096
-
-
-@cache
-def learn_server() -> LearnServer:
-    """Return the server that learns the sites of all crawls of this process."""
-    server = LearnServer().__enter__()
-    atexit.register(server.__exit__, None, None, None)
-    return server
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +80,7 @@ class Child:
                     stdin=subprocess.PIPE,
                     stdout=file,
                     stderr=file,
-                    env=os.environ | learn_server().environment,
+                    env=os.environ | shared_server(),
                     text=True,
                     start_new_session=True,
                 )

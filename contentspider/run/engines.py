@@ -37,7 +37,7 @@ class Engine(Protocol):
         """Start a job, and return it; `on_done` gets it when it has ended."""
 
     def result(self, job: Any) -> Any:
-        """Return what a job returned; raises `ForgottenError`, or what the job raised."""
+        """Return the result of a job; raises `ForgottenError`, or the error of the job."""
 
     def stop(self, run: str) -> None:
         """Ask all crawls of a run to end; raises `ContentSpiderError` if they cannot be asked."""
@@ -66,7 +66,7 @@ class LocalEngine:
         return job
 
     def result(self, job: Future[Any]) -> Any:
-        """Return what a job returned; raises what it raised."""
+        """Return the result of a job; raises the error of the job."""
         return job.result()
 
     def stop(self, run: str) -> None:
@@ -116,7 +116,7 @@ class DaskEngine:
         return job
 
     def result(self, job: Any) -> Any:
-        """Return what a job returned; raises `ForgottenError`, or what the job raised."""
+        """Return the result of a job; raises `ForgottenError`, or the error of the job."""
         try:
             return job.result()
         except CancelledError as error:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 TICK_SECS = 1.0  # how soon a new worker gets a job
-MOST_FORGOTTEN = 20  # then the job itself may be what its engine cannot bear
+MOST_FORGOTTEN = 20  # then the job itself may be too much for its engine
 READERS = 16  # threads that read records of sites from a store
 
 
@@ -74,7 +74,7 @@ class Jobs:
         }
         self._forgotten = Counter[str]()
         self._wake = threading.Event()
-        self._signals: list[int] = []  # those that came, and were not passed on yet
+        self._signals: list[int] = []  # received, and not passed on yet
         self.is_stopped = False
 
     def run(self, sites: Sequence[PlannedSite]) -> list[SiteResult]:
@@ -94,7 +94,7 @@ class Jobs:
     def _ordered(
         self, sites: Sequence[PlannedSite], results: dict[str, SiteResult]
     ) -> list[PlannedSite]:
-        """Return the sites to crawl, in order. Those that are not due get their *results*."""
+        """Return the sites to crawl, in order. Sites that are not due get their *results*."""
         if not self._only_due:
             return list(sites)
         with ThreadPoolExecutor(READERS) as pool:
@@ -107,7 +107,7 @@ class Jobs:
         return sorted(left, key=lambda site: due[site.name])
 
     def _due(self, site: PlannedSite) -> datetime:
-        """Return when a site is due, as far as it is known before its lease is held."""
+        """Return when a site is due, by its record in the store: its lease is not held yet."""
         if self._objects:
             last = read_record(self._objects, lease_name(site.name))[0].facts.get("last") or {}
             began = datetime.fromisoformat(last["began"]) if last.get("began") else None

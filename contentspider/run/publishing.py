@@ -1,7 +1,8 @@
-"""Publishes what follows from the state of a site: its models, outputs and search indexes.
+"""Publishes the results of a site: its models, outputs and search indexes.
 
-The state itself is in the store before. So whoever holds the lease of the site can publish it, also
-after the machine that crawled the site was lost, and publishing twice does no harm.
+The state is in the store before, and the results follow from it. So each holder of the site's lease
+can publish them, also after the machine that crawled the site was lost, and publishing twice does
+no harm.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ class Publisher:
         self._url, self._state, self._options, self._check = url, state, options, check
 
     def pull_models(self) -> None:
-        """Download the models of the start sites, and those that earlier crawls used."""
+        """Download the models of the start sites, and of the sites that earlier crawls read."""
         by = dict(self._options["set"]).get("CONTENTSPIDER_SITE_BY", "domain")
         starts = map(SiteKeys(by).key, self._options["url"])
         models = self._models()
@@ -56,8 +57,8 @@ class Publisher:
             models.generations(site)
 
     def publish(self, result: SiteResult, ending: Ending | None) -> SiteResult:
-        """Publish what the crawl with this *result* and *ending* has changed. Return the result
-        with what failed. Raises `LeaseLostError`, and `RemoteError` if the store does not answer.
+        """Publish the changes of the crawl with this *result* and *ending*. Return the result, with
+        all failures. Raises `LeaseLostError`, and `RemoteError` if the store does not answer.
         """
         result = self._attempt(result, Outcome.INCOMPLETE, self._send_models)
         if ending is None or not self._state.book.is_file():

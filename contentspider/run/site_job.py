@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-UPLOAD_SECS = 300.0  # what a lost machine has read since the last upload is read again
+UPLOAD_SECS = 300.0  # pages that a lost machine read since the last upload are read again
 PATIENCE_SECS = 600.0  # how long a crawl that has ended waits for a store that does not answer
 RETRY_SECS = 5.0
 T = TypeVar("T")
@@ -165,7 +165,7 @@ class SiteJob:
     def _crawl(
         self, book: Path, state_dir: str, options: dict[str, Any], is_resumed: bool
     ) -> Ended:
-        """Run the crawl in a child process, with *options* beside those of the site."""
+        """Run the crawl in a child process, with *options* in addition to the site's options."""
         name = self._site.name
         logs = state_folder(state_dir).absolute() / LOGS
         child = Child(name, logs, has_lease=bool(self._url))
@@ -290,7 +290,7 @@ class SiteJob:
             logger.warning("%s: %s; the next upload has everything", self._site.name, error)
 
     def _insist(self, step: Callable[[], T]) -> T:
-        """Return what a *step* returns, which is repeated until the store answers. Raises
+        """Return the result of a *step*, which is repeated until the store answers. Raises
         `RemoteError` if it does not for long, or after a second signal.
         """
         end = time.monotonic() + PATIENCE_SECS
@@ -320,7 +320,7 @@ class SiteJob:
             self._child.renew(ends)
 
     def _was_silent(self, ends: float) -> bool:
-        """Tell whether the child ended before a renewal by which the lease lasts until *ends*."""
+        """Tell whether the child ended before a renewal that extends the lease until *ends*."""
         return ends - self._ends > self._lease_secs * STOP_SHARE
 
     def _failed(self, error: ContentSpiderError) -> None:

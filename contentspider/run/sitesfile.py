@@ -246,11 +246,11 @@ def _check_state(where: str, site: PlannedSite) -> None:
 
 def check_portable(path: Path, site: PlannedSite) -> None:
     """Raise `SitesFileError` if a site needs files that only this machine has."""
-    files = [(key, site.options.get(key) or "") for key in FILE_KEYS]
+    files = [(key, file) for key in FILE_KEYS if (file := site.options.get(key))]
     local = [
         *[("output", output) for output in site.options["output"] if not is_url(output)],
         *[("index", url) for url in site.options.get("index") or () if LOCAL_INDEX.match(url)],
-        *[(key, file) for key, file in files if file and not Path(file).is_absolute()],
+        *[(key, file) for key, file in files if not Path(file).is_absolute()],
         *[entry for entry in site.options["set"] if entry[0] == WARC and entry[1]],
     ]
     if local:

@@ -22,6 +22,8 @@ from contentspider.state.outcome import (
     by_kind,
     doubtful_templates,
     hidden_sites,
+    known_refused,
+    render_failures,
     skipped_kinds,
 )
 
@@ -86,11 +88,23 @@ def _nothing_read(skipped: str) -> str:
 def _completion(stats: Mapping[str, Any], has_items: bool) -> list[str]:
     """Return a line if a complete crawl read nothing, or came to a limit of the user's."""
     if not has_items:
-        return ["nothing was left to do: the crawl had already read every page that it found"]
+        return [_rest(stats)]
     reason = stats.get("finish_reason")
     if stats.get("item_scraped_count") and reason in LIMITS:
         return [f"the crawl was stopped by its limit ({reason}): {GO_ON}"]
     return []
+
+
+def _rest(stats: Mapping[str, Any]) -> str:
+    """Return the line of a run that resumed a crawl all of whose pages were read."""
+    read = "the crawl had already read every page that it found"
+    if not stats.get("contentspider/models/saved"):
+        return f"nothing was left to do: {read}"
+    refiltered = stats.get("contentspider/history/refiltered", 0)
+    return (
+        f"learned: the run learned what the run before could not, and {refiltered:,} pages have"
+        f" another content by the new models; {read}"
+    )
 
 
 def _shortfall(outcome: Outcome, reasons: Sequence[str], remaining: Remaining) -> str:
@@ -130,9 +144,11 @@ def _counts(stats: Mapping[str, Any], items: int, outputs: Sequence[str], models
         *_empty(stats),
         *_directives(count("pages/directives")),
         *_documents(stats),
+        *_unrendered(render_failures(stats)),
         *_skipped(skipped_kinds(stats)),
         *_outputs(stats, outputs),
         _models(stats, models),
+        *_refused(known_refused(stats)),
         *_quality(stats),
         *_capped(stats),
         *_logins(count("login/hosts"), count("login/renewals"), count("pages/skipped/logout")),
@@ -166,6 +182,19 @@ def _broken(known: int, new: int) -> list[str]:
     return [line]
 
 
+def _refused(sites: Mapping[str, int]) -> list[str]:
+    """Return a line about the *sites* whose models are refused in each crawl."""
+    if not sites:
+        return []
+    shown = [f"{site} (in {crawls:,} crawls)" for site, crawls in sorted(sites.items())]
+    more = f" and {len(sites) - MAX_SITES} more" if len(sites) > MAX_SITES else ""
+    line = (
+        f"refused: the models of {', '.join(shown[:MAX_SITES])}{more} are refused in each crawl,"
+        " because they do not learn what the labels say: the pages are judged one by one"
+    )
+    return [line]
+
+
 def _documents(stats: Mapping[str, Any]) -> list[str]:
     """Return a line about the documents (PDF, office files, texts) of a crawl, if it has any."""
     skipped = "contentspider/pages/skipped/"
@@ -180,6 +209,12 @@ def _documents(stats: Mapping[str, Any]) -> list[str]:
     ]
     parts = [f"{count:,} {what}" for count, what in counts if count]
     return [f"documents: {', '.join(parts)}"] if parts else []
+
+
+def _unrendered(failures: str) -> list[str]:
+    """Return a line about the pages that the browser failed to load. *failures*: how, in words."""
+    line = f"render: {failures}: the browser failed, and the pages are as the server sent them"
+    return [line] if failures else []
 
 
 def _outputs(stats: Mapping[str, Any], outputs: Sequence[str]) -> list[str]:
@@ -282,8 +317,8 @@ def _models(stats: Mapping[str, Any], models: str) -> str:
 
 def site_qualities(stats: Mapping[str, Any]) -> list[tuple[float, int, str]]:
     """Return F1, number of measured pages (0: predicted) and name of each site, the worst first.
-    The F1 of an outdated model says nothing of the site's pages, and sites that hide their pages
-    have no quality: they are left out.
+    Sites with an outdated model, whose F1 says nothing of the site's pages, are left out, and so
+    are sites that hide their pages.
     """
     names = (name.removeprefix(F1_STAT) for name in stats if name.startswith(F1_STAT))
     hidden = hidden_sites(stats)

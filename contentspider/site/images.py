@@ -189,9 +189,9 @@ def _candidates(page: Page, repeated: frozenset[str]) -> Iterator[tuple[int, tup
 def _is_beside_kept(page: Page, kept: Bools, index: int, offset: int) -> bool:
     """Tell whether a picture outside of its block's text stands next to another, kept block.
 
-    The picture is recorded at the block *index*; an *offset* outside of that block's text says on
-    which side of the block it stands. The block on the other side of the picture must be kept, and
-    its element must be a sibling of the first block's element.
+    The picture is recorded at the block *index*; an *offset* below zero says that it
+    stands before the block's text, another that it stands behind it. The block on the other side of
+    the picture must be kept, and its element must be a sibling of the first block's element.
     """
     content = page.content
     block = content.blocks[index]

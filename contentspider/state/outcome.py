@@ -117,6 +117,8 @@ SKIPPED_STAT = "contentspider/pages/skipped/"
 # The reason of an address that is known as broken, and waits or failed again.
 KNOWN_BROKEN = "known_broken"
 REPORTED = (KNOWN_BROKEN, "duplicate", "pdf", "document", "logout", "login_form")
+# Followed by how the browser failed to load a page.
+RENDER_FAILED_STAT = "contentspider/render/failed/"
 # The prefix of the stats of logins.
 LOGINS_STAT = "contentspider/login/"
 
@@ -215,6 +217,13 @@ def hidden_sites(stats: Mapping[str, Any]) -> dict[str, tuple[str, int]]:
     return sites
 
 
+def render_failures(stats: Mapping[str, Any]) -> str:
+    """Return how the browser failed to load pages, in words, with the number of pages of each kind;
+    "" if it did not fail.
+    """
+    return by_kind(stats, RENDER_FAILED_STAT)
+
+
 def skipped_kinds(stats: Mapping[str, Any]) -> str:
     """Return why a crawl skipped pages, in words, with the number of pages of each kind."""
     return by_kind(stats, SKIPPED_STAT, without=REPORTED)
@@ -224,7 +233,7 @@ def skipped_kinds(stats: Mapping[str, Any]) -> str:
 class DoubtfulTemplate:
     """A template of a *site* that the site model may judge wrongly.
 
-    Of the pages that the site was learned from, *pages* have most of their text at *slot*, and the
+    *pages* counts the pages for learning that have most of their text at *slot*, and the
     site model drops the share *lost* of the text that each page would keep if judged alone.
     """
 
@@ -268,7 +277,7 @@ def decide(stats: Mapping[str, Any], remaining: Remaining) -> tuple[Outcome, lis
         return Outcome.OUT_OF_MEMORY if is_memory else Outcome.ERROR, reasons
     problems = [(Outcome.OUTPUT_FAILED, _unwritten(stats))]
     ending, hidden = _ending(stats, remaining), (Outcome.CONTENT_HIDDEN, _hidden(stats))
-    # Of a crawl that did not end, too little was read to say that the rest is hidden.
+    # A crawl that did not end has read too little to say that the rest is hidden.
     problems += [ending] if ending[0] is Outcome.INTERRUPTED else _told_once(hidden, ending)
     problems += _complete(stats)
     causes = [(outcome, reasons) for outcome, reasons in problems if reasons]
@@ -294,7 +303,7 @@ def _ending(stats: Mapping[str, Any], remaining: Remaining) -> tuple[Outcome, li
 def _told_once(
     hidden: tuple[Outcome, list[str]], ending: tuple[Outcome, list[str]]
 ) -> list[tuple[Outcome, list[str]]]:
-    """Return the problem of pages that are *hidden*, and that of the *ending*, unless no page was
+    """Return the problem of *hidden* pages, and the problem of the *ending*, unless no page was
     read because all are hidden.
     """
     is_why = hidden[1] and ending[0] is Outcome.NOTHING_READ
@@ -302,28 +311,38 @@ def _told_once(
 
 
 def _hidden(stats: Mapping[str, Any]) -> list[str]:
-    """Return which sites hide their pages, and what may help."""
+    """Return a sentence for each site that hides its pages, with a remedy."""
     is_rendered = bool(stats.get("contentspider/render/pages"))
+    is_broken = bool(render_failures(stats))
     return [
-        f"{count:,} addresses of {site} {_hiding(kind, is_rendered)}. Nothing of it was written; if"
-        " this is the whole site, --force writes it"
+        f"{count:,} addresses of {site} {_hiding(kind, is_rendered, is_broken)}. Nothing of it was"
+        " written; if this is the whole site, --force writes it"
         for site, (kind, count) in sorted(hidden_sites(stats).items())
     ]
 
 
-def _hiding(kind: str, is_rendered: bool) -> str:
-    """Return how the addresses of a site hide its pages, and what may help."""
+def _hiding(kind: str, is_rendered: bool, is_broken: bool) -> str:
+    """Return how the addresses of a site hide its pages, and a remedy. *is_rendered*: a browser
+    loaded pages; *is_broken*: it should have, and failed.
+    """
     if kind == SHELL and not is_rendered:
+        remedy = "the browser failed, and the log (--log-level INFO) says why"
         return (
-            "give the same page with hardly any text: scripts build the pages in a browser."
-            " --render auto reads them"
+            "give the same page with hardly any text: scripts build the pages in a browser;"
+            f" {remedy if is_broken else '--render auto reads them'}"
         )
     page = "the same page, even in a browser" if is_rendered else "the same page"
-    return (
-        f"give {page}: it stands before the others, such as a consent, a form to log in, a check"
-        " for robots, or a notice of maintenance. Send the cookie that a browser has behind it"
-        " (-H 'Cookie: NAME=VALUE'), log in (--login), or crawl again later"
+    wall = (
+        "it stands before the others, such as a consent, a form to log in, a check for robots, or a"
+        " notice of maintenance. Send the cookie that a browser has behind it (-H 'Cookie:"
+        " NAME=VALUE'), log in (--login), or crawl again later"
     )
+    if kind == SHELL:
+        return (
+            f"give {page}, with hardly any text: its scripts get none, such as from hosts that"
+            f" they may not ask (--render-hosts), or {wall}"
+        )
+    return f"give {page}: {wall}"
 
 
 def _complete(stats: Mapping[str, Any]) -> list[tuple[Outcome, list[str]]]:
@@ -370,8 +389,9 @@ EMPTIED = (
 UNSEEN = "known pages were not read, and stay as they were (--force accepts the loss in the output)"
 # Stats that make a crawl incomplete, with the reason that is shown.
 REFUSED_STAT = "contentspider/models/refused"
+# Followed by a site whose models are known to be refused: the number of crawls in a row before.
+KNOWN_REFUSED_STAT = "contentspider/history/refused/"
 LOSSES = {
-    REFUSED_STAT: "sites' models were refused, so that their pages were judged one by one",
     "contentspider/sites/failed": "sites were not learned, and their items not filtered",
     "contentspider/overrides/broken": "sites' overrides (overrides.toml) could not be used",
     "contentspider/remote/unsent": (
@@ -400,6 +420,23 @@ def _emptied(stats: Mapping[str, Any]) -> int:
     return count if is_large else 0
 
 
+def known_refused(stats: Mapping[str, Any]) -> dict[str, int]:
+    """Return the sites whose models are refused in each crawl, each with the number of crawls in a
+    row, including this one.
+    """
+    return {
+        name.removeprefix(KNOWN_REFUSED_STAT): int(count) + 1
+        for name, count in stats.items()
+        if name.startswith(KNOWN_REFUSED_STAT)
+    }
+
+
+def _refused(stats: Mapping[str, Any]) -> int:
+    """Return how many sites' models were refused that are not known for it."""
+    count: int = stats.get(REFUSED_STAT, 0)
+    return count - len(known_refused(stats))
+
+
 def _lost(stats: Mapping[str, Any], remaining: Remaining) -> list[str]:
     # The book excludes pages that were read at a second attempt; the stats do not.
     failed = sum(stats.get(f"contentspider/pages/unread/{kind}", 0) for kind in TRANSIENT)
@@ -411,6 +448,7 @@ def _lost(stats: Mapping[str, Any], remaining: Remaining) -> list[str]:
         (unread, "pages could not be read for reasons that may pass"),
         (_unseen(stats), UNSEEN),
         (_emptied(stats), EMPTIED),
+        (_refused(stats), "sites' models were refused, so that their pages were judged one by one"),
         *((stats.get(name, 0), what) for name, what in LOSSES.items()),
         (remaining.queued if reason not in LIMITS else 0, "addresses are in the queue"),
         (remaining.held, "items are held"),

@@ -29,8 +29,9 @@ from contentspider.index.reader import IndexReader
 from contentspider.index.result_rows import result_rows
 from contentspider.index.schema import FACETS
 from contentspider.index.synonyms import NO_SYNONYMS
-from contentspider.state.crawls.books import hidden_in
+from contentspider.state.crawls.books import last_run
 from contentspider.state.crawls.entries import Entries
+from contentspider.state.outcome import FINISHED
 from contentspider.web.copies import original_ids
 from contentspider.web.guards import guards, is_for_programs
 from contentspider.web.metrics import CONTENT_TYPE, Metrics
@@ -349,9 +350,18 @@ def parse_number(text: str, default: int) -> int:
 
 
 def last_crawl(book: Path) -> dict[str, Any] | None:
-    """Return the results of the last crawl in a book, or None if the book cannot be read."""
+    """Return the results of the last crawl in a book; None if the book cannot be read, or if none
+    of its crawls has ended.
+    """
+    run, hidden = last_run(book)
     with suppress(ContentSpiderError), closing(Entries(book)) as entries:
-        if results := entries.last_crawl():
-            pages, hidden = entries.live_count(), hidden_in(book)
-            return {"name": book.stem, "pages": pages, **results, "hidden": hidden}
+        results, pages = entries.last_crawl(), entries.live_count()
+        if results is None and run is not None and run.ended:
+            results = {"ended": run.ended, "changes": {}}
+        if results is not None:
+            outcome = (run.reason or "") if run is not None else ""
+            if not pages and outcome == FINISHED:
+                outcome = "content_hidden" if hidden else "nothing_read"
+            told = {"hidden": hidden, "outcome": outcome}
+            return {"name": book.stem, "pages": pages, **results, **told}
     return None

@@ -1,7 +1,7 @@
 """Limits of a server's connections: how many there are, and how long a request may take to arrive.
 
-uvicorn has no such limits: it waits for ever for the rest of a request, and when it has no file
-descriptor left, it accepts nobody. Its ``limit_concurrency`` would refuse all requests then.
+uvicorn lacks such limits: it waits for ever for the rest of a request, and without a free file
+descriptor it accepts nobody. Its ``limit_concurrency`` would refuse all requests then.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class LimitedProtocol(H11Protocol):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._deadline: asyncio.TimerHandle | None = None
-        # What is awaited: the state of the client in h11. And since when.
+        # The awaited state of the client in h11, and since when the server waits for it.
         self._awaited: object = None
         self.since = 0.0
 
@@ -66,7 +66,7 @@ class LimitedProtocol(H11Protocol):
         self._stop_watch()
 
     def handle_events(self) -> None:
-        """Handle what has arrived."""
+        """Handle the events that have arrived."""
         super().handle_events()
         self._watch()
 

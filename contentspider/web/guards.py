@@ -71,7 +71,7 @@ async def add_security_headers(request: Request, call_next: RequestResponseEndpo
 
 
 class Bodies:
-    """Reads the bodies of requests, of which a server holds at most `MAX_HELD_BYTES` at a time."""
+    """Reads the bodies of requests; a server holds at most `MAX_HELD_BYTES` of them at a time."""
 
     def __init__(self) -> None:
         self._held = 0
@@ -102,9 +102,9 @@ class Bodies:
 
 
 class BodyLimit:
-    """Reads the body of each request before the application *app*, which has no limit itself.
+    """Reads the body of each request before the application *app*, which sets no limit itself.
 
-    *max_bytes* and the errors are those of `Bodies.read`.
+    *max_bytes* and the errors are the same as in `Bodies.read`.
     """
 
     def __init__(self, app: ASGIApp, max_bytes: int) -> None:

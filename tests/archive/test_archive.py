@@ -15,12 +15,12 @@ import uuid
 import zlib
 from collections import Counter
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
-from contentspider.archive import samples, sources, steps
-from contentspider.archive.child import Child
+from contentspider.archive import engines, samples, sources, steps
 from contentspider.archive.models import stored_knowledge
 from contentspider.archive.samples import (
     Sample,
@@ -35,6 +35,7 @@ from contentspider.archive.sources import ShardError, find_shards, read_shard
 from contentspider.archive.stored import BROKEN, StoredPage
 from contentspider.archive.target import Target
 from contentspider.archive.tasks import EXTRACT, LEARN, SAMPLE, job_of, steps_of, tasks_of
+from contentspider.ground.children import Limits
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.site.learn.sampling import MAX_SAMPLE
 from contentspider.site.sample import sample_order
@@ -307,11 +308,17 @@ def killing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("killing")
-def test_page_that_kills_its_process_is_skipped(tmp_path: Path) -> None:
+def test_page_that_kills_its_process_is_skipped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pages = stored()
     for name in ("kills", "once"):
         pages.insert(3, pages[0]._replace(url=f"https://a.example/{name}"))
-    done = archive(write_shards(tmp_path / "shards", 2, pages), tmp_path / "out", check=False)
+    shards = write_shards(tmp_path / "shards", 2, pages)
+    with TemporaryDirectory() as temporary:  # its path is short, as a socket's must be
+        monkeypatch.setenv("TMPDIR", temporary)
+        done = archive(shards, tmp_path / "out", check=False)
+        assert not list(Path(temporary).iterdir())
     assert done.returncode == Outcome.INCOMPLETE
     assert (
         "left out, since it kills its process or has no host: https://a.example/kills"
@@ -327,19 +334,14 @@ def test_page_that_hangs_its_process_is_skipped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Learning must not take as long, also where the machine is busy.
-    monkeypatch.setattr("contentspider.archive.child.PAGE_SECS", 15.0)
-    monkeypatch.setattr("contentspider.archive.child.POLL_SECS", 0.2)
+    monkeypatch.setattr(engines, "PAGE_LIMITS", Limits(step_secs=15.0))
     pages = [*stored(2), StoredPage("https://a.example/hangs", b"<p>x", "text/html")]
     write_shards(tmp_path / "shards", 1, pages)
-    child = Child()
     job = {"target": str(tmp_path / "out"), "models": str(tmp_path / "models"), "state": ""}
     job |= {"format": "jsonl", "buckets": 1}
     shards = [f"{tmp_path}/shards/0.warc.gz"]
-    try:
-        child.run(*tasks_of(SAMPLE, job, shards))
-        found = child.run(*tasks_of(LEARN, job, shards))
-    finally:
-        child.end()
+    engines.do(*tasks_of(SAMPLE, job, shards))
+    found = engines.do(*tasks_of(LEARN, job, shards))
     assert found["left_out"] == ["https://a.example/hangs"]
     assert found["items"] == len(pages) - 1
 

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from contentspider.state.schema import HISTORY
 
 from contentspider.state.book.schema import BOOK
 from contentspider.state.outcome import Outcome

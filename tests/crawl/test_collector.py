@@ -12,10 +12,10 @@ from scrapy.http import HtmlResponse, Request
 from scrapy.utils.test import get_crawler
 
 from contentspider import ContentItem, Page
-from contentspider.crawl.base.process_memory import no_collection
 from contentspider.crawl.learning.holder import ItemHolder
 from contentspider.crawl.learning.pipeline import ContentPipeline
 from contentspider.crawl.middlewares.pages import BlocksMiddleware
+from contentspider.ground.process_memory import no_collection
 from contentspider.state.book.book import Book
 from contentspider.state.book.items import ItemBinding
 

@@ -169,7 +169,7 @@ def test_scrapyd_jobs_of_same_spider_have_separate_ledgers(
     named.spider._job = "8"
     live(named)
     assert named.keeper.is_broken
-    assert wording("state.ledger-busy") in named.stat("ledger/failed")
+    assert wording("state.book-busy") in named.stat("ledger/failed")
     assert not (tmp_path / "site-8.sqlite").exists()
     other.close()
 

@@ -1,11 +1,8 @@
-"""The server that learns the sites of many crawls."""
+"""The children that learn sites: several crawls share one server."""
 
 from __future__ import annotations
 
 import os
-import signal
-import socket
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,7 +12,7 @@ from contentspider.crawl.learning.learn_process import (
     LearningTimeoutError,
     learn_in_process,
 )
-from contentspider.crawl.learning.learn_server import SERVER_VARIABLE, LearnServer
+from contentspider.ground import children
 from contentspider.ground.errors import NotEnoughTextError
 from contentspider.page.input.page import Page
 from contentspider.site.learn.options import LearningOptions
@@ -47,29 +44,22 @@ def ledger_path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[LearnServer]:
-    """Run a server, and let this process ask it. No other learning process can be started."""
-    with LearnServer() as server:
-        monkeypatch.setenv(SERVER_VARIABLE, server.environment[SERVER_VARIABLE])
-        yield server
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[children._Server]:
+    """Have a server that other processes share. No other one can be started."""
+    server = children._Server()
+    monkeypatch.setattr(children, "_server", server)
+    monkeypatch.setenv(children.VARIABLE, children.shared_server()[children.VARIABLE])
+    monkeypatch.setattr("sys.executable", "/nowhere/python")
+    yield server
+    server.end()
 
 
-def test_server_learns_several_sites_in_one_process(
-    server: LearnServer, ledger_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_server_learns_several_sites_and_reports_errors(
+    server: children._Server, ledger_path: Path, tmp_path: Path
 ) -> None:
-    assert server._process is None, "it is started for the first site"
-    tea = learn_in_process(ledger_path, "tea.example", OPTIONS, 60).model
     process = server._process
-    assert process is not None
-    monkeypatch.setattr(sys, "executable", "/nowhere/python")
-    oak = learn_in_process(ledger_path, "oak.example", OPTIONS, 60).model
-    assert (tea.site, oak.site, oak.pages) == ("tea.example", "oak.example", 4)
-    assert server._process is process
-
-
-def test_server_reports_errors_as_a_child_does(
-    server: LearnServer, ledger_path: Path, tmp_path: Path
-) -> None:
+    assert process
+    tea = learn_in_process(ledger_path, "tea.example", OPTIONS, 60).model
     with pytest.raises(NotEnoughTextError, match=r"unknown\.example"):
         learn_in_process(ledger_path, "unknown.example", OPTIONS, 60)
     (tmp_path / "prior.npz").write_bytes(b"broken")
@@ -77,56 +67,20 @@ def test_server_reports_errors_as_a_child_does(
     with pytest.raises(LearningError, match=r"prior\.npz.* cannot be used"):
         learn_in_process(ledger_path, "tea.example", options, 60)
     with pytest.raises(LearningTimeoutError):
-        learn_in_process(ledger_path, "tea.example", OPTIONS, 0.001)
-    assert learn_in_process(ledger_path, "tea.example", OPTIONS, 60).model.pages == 4
-
-
-def test_crawl_starts_a_learner_of_its_own_without_a_server(
-    ledger_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv(SERVER_VARIABLE, str(tmp_path / "no server"))
-    assert learn_in_process(ledger_path, "tea.example", OPTIONS, 60).model.pages == 4
+        learn_in_process(ledger_path, "tea.example", OPTIONS, 0)
+    oak = learn_in_process(ledger_path, "oak.example", OPTIONS, 60).model
+    assert (tea.site, oak.site, oak.pages) == ("tea.example", "oak.example", 4)
+    assert server._process is process
 
 
 @pytest.mark.thorough
-def test_site_is_learned_by_child_if_server_dies(
-    server: LearnServer, ledger_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_crawl_learns_by_server_of_its_own_when_shared_one_is_killed(
+    server: children._Server, ledger_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    learn_in_process(ledger_path, "tea.example", OPTIONS, 60)
-    process = server._process
-    assert process is not None
-    send = socket.socket.sendall
-
-    def send_and_kill(connection: socket.socket, task: bytes) -> None:
-        send(connection, task)
-        os.kill(process.pid, signal.SIGKILL)
-        process.wait()
-
-    monkeypatch.setattr(socket.socket, "sendall", send_and_kill)
+    assert server._process
+    server._process.kill()
+    server._process.wait()
+    monkeypatch.undo()
+    monkeypatch.setenv(children.VARIABLE, server._address)
     for _ in range(2):
         assert learn_in_process(ledger_path, "tea.example", OPTIONS, 60).model.pages == 4
-
-
-def test_crawls_do_without_server_if_its_socket_cannot_be_made(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = tmp_path / ("long" * 40)
-    folder.mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(folder))
-    with LearnServer() as server:
-        assert not server.environment
-    assert not list(folder.iterdir())
-
-
-def test_crawls_do_without_server_if_it_cannot_be_started(
-    ledger_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def ask_child(*_: object) -> bytes:
-        raise NotEnoughTextError("of the child")
-
-    monkeypatch.setattr("contentspider.crawl.learning.learn_process._ask_child", ask_child)
-    monkeypatch.setattr(sys, "executable", "/nowhere/python")
-    with LearnServer() as server:
-        monkeypatch.setenv(SERVER_VARIABLE, server.environment[SERVER_VARIABLE])
-        with pytest.raises(NotEnoughTextError, match="of the child"):
-            learn_in_process(ledger_path, "tea.example", OPTIONS, 20.0)

@@ -5,11 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
-import select
-import signal
-import subprocess
 import sys
-import threading
 from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
@@ -19,7 +15,13 @@ from unittest.mock import MagicMock
 import pytest
 
 from contentspider.crawl.learning import learn_process
-from contentspider.crawl.learning.learn_process import LearningError, learn_in_process
+from contentspider.crawl.learning.learn_process import (
+    LearningError,
+    LearningTimeoutError,
+    learn_in_process,
+)
+from contentspider.ground import children
+from contentspider.ground.children import ChildError, End
 from contentspider.ground.errors import NotEnoughTextError
 from contentspider.page.input.page import Page
 from contentspider.recrawl.judge import NEW_PAGE, Facts, judge
@@ -30,9 +32,7 @@ from contentspider.state.book.book import Book
 from contentspider.state.book.contents import PAGE
 from contentspider.state.book.items import ItemBinding
 from contentspider.state.book.visits import Visit
-from contentspider.state.outcome import Outcome
 from contentspider.state.stores.models import ModelStore
-from tests.conftest import ROOT
 from tests.messages import raises
 from tests.sites import article
 
@@ -117,48 +117,44 @@ def test_learner_failure_is_reported_in_one_line(held: Path, tmp_path: Path) -> 
     assert "\n" not in str(raised.value)
 
 
-def test_slow_learner_is_terminated(held: Path) -> None:
-    with pytest.raises(LearningError, match=r"longer than 0\.01 seconds"):
-        learn_in_process(held, "example.org", OPTIONS, 0.01)
-
-
 @pytest.mark.parametrize(
-    ("code", "said", "most", "error", "message"),
+    ("error", "most", "expected", "message"),
     [
-        (1, "Traceback:\n  line 1\nOSError: gone", math.inf, LearningError, "^OSError: gone$"),
-        (5, "", math.inf, LearningError, "^the learning process ended with 5$"),
-        (-9, "", math.inf, LearningError, "^the learning process ended with -9$"),
-        (-9, "", 1e12, MemoryError, "memory"),
-        (Outcome.OUT_OF_MEMORY, "", math.inf, MemoryError, "memory"),
-        (3, " e.org has no text\n", math.inf, NotEnoughTextError, "^e.org has no text$"),
-        (1, "x" * 3_000, math.inf, LearningError, "^x{2000}$"),
+        (
+            ChildError(End.FAILED, "gone", kinds=["OSError"]),
+            math.inf,
+            LearningError,
+            "OSError: gone",
+        ),
+        (ChildError(End.DIED, "ended with 5", status=5), math.inf, LearningError, "ended with 5"),
+        (ChildError(End.DIED, "ended with -9", status=-9), math.inf, LearningError, "with -9"),
+        (ChildError(End.DIED, "ended with -9", status=-9), 1e12, MemoryError, "memory"),
+        (ChildError(End.FAILED, "", kinds=["MemoryError"]), math.inf, MemoryError, "memory"),
+        (ChildError(End.OUT_OF_TIME, ""), math.inf, LearningTimeoutError, "60 seconds"),
+        (ChildError(End.HUNG, "after 9 s"), math.inf, LearningTimeoutError, "after 9 s"),
     ],
 )
-def test_learner_exit_code_decides_error(
-    code: int,
-    said: str,
+def test_end_of_learner_decides_error(
+    error: ChildError,
     most: float,
-    error: type[Exception],
+    expected: type[Exception],
     message: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     asked: dict[str, Any] = {}
 
-    def ended(command: list[str], **options: Any) -> Any:
-        asked.update(options, task=json.loads(command[-1]))
-        process = MagicMock(returncode=code)
-        process.communicate = lambda timeout: (asked.update(timeout=timeout), said.encode())
-        return process
+    def ended(*given: Any, **options: Any) -> Any:
+        asked.update(options, given=given)
+        raise error
 
-    monkeypatch.setattr(subprocess, "Popen", ended)
+    monkeypatch.setattr(learn_process, "run_child", ended)
     monkeypatch.setattr(learn_process, "memory_limit", lambda: most)
-    with pytest.raises(error, match=message):
+    with pytest.raises(expected, match=message):
         learn_in_process(Path("ledger"), "e.org", OPTIONS, 60, Path("previous"))
-    assert asked["task"].pop("options") == json.loads(json.dumps(asdict(OPTIONS)))
-    assert asked["task"] == {"book": "ledger", "site": "e.org", "previous": "previous"}
-    assert (asked["timeout"], asked["start_new_session"]) == (60, True)
-    assert asked["env"]["OPENBLAS_NUM_THREADS"] == "1"
-    assert asked["env"]["PYTHONPATH"].split(os.pathsep)[0] == str(ROOT)
+    _, task = asked["given"]
+    assert json.loads(json.dumps(task.pop("options"))) == json.loads(json.dumps(asdict(OPTIONS)))
+    assert task == {"book": "ledger", "site": "e.org", "previous": "previous"}
+    assert asked["limits"].cpu_secs == 60
 
 
 def test_learner_needs_minimum_memory_to_start(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,91 +163,40 @@ def test_learner_needs_minimum_memory_to_start(monkeypatch: pytest.MonkeyPatch) 
         learn_in_process(Path("nowhere"), "e.org", OPTIONS, 60)
 
 
-def test_learner_without_executable_raises_learning_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_learner_that_cannot_be_started_raises_learning_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(children, "can_fork", lambda: False)
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
     with raises(LearningError, "learning-start", "/nowhere/python"):
         learn_in_process(Path("nowhere"), "e.org", OPTIONS, 60)
 
 
-@pytest.mark.parametrize("spared", [0, math.inf])
-def test_learner_prints_quality_scores_and_exit_code(
-    spared: float,
-    held: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsysbinary: Any,
+def test_learner_compares_model_with_previous_one(
+    held: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In this process: it compares the model with one that cannot be read, and with itself."""
+    """In this process: with one that cannot be read, and with itself."""
     task = {"book": str(held), "site": "example.org", "previous": str(held)}
     task["options"] = asdict(OPTIONS)  # type: ignore[assignment]
-    monkeypatch.setattr(sys, "argv", ["", json.dumps(task)])
-    monkeypatch.setattr(learn_process, "spare_memory", lambda: spared)
-    monkeypatch.setattr(learn_process.ctypes, "CDLL", MagicMock())
-    output = sys.stdout
-    monkeypatch.setattr(sys, "stdout", output)  # it takes another
-    if not spared:
-        assert learn_process.main() == Outcome.OUT_OF_MEMORY
-        return
-    assert learn_process.main() == 0
-    head, _, weights = capsysbinary.readouterr().out.partition(b"\n")
-    manifest, *compared = json.loads(head)
+    (manifest, *compared), weights = learn_process.learn(task, b"", lambda _: None)
     assert compared == [0.0, None]
     model = SiteModel.parse(manifest, weights)
     assert model.pages == 5
     store = ModelStore(tmp_path / "models")
     store.save(model)
     task["previous"] = str(store.place("example.org"))
-    monkeypatch.setattr(sys, "argv", ["", json.dumps(task)])
-    monkeypatch.setattr(sys, "stdout", output)
-    assert learn_process.main() == 0
-    _, new, before = json.loads(capsysbinary.readouterr().out.partition(b"\n")[0])
+    (_, new, before), _ = learn_process.learn(task, b"", lambda _: None)
     assert 0.5 < new == before <= 1, "it is the same model"
-    task["site"] = "other.org"
-    monkeypatch.setattr(sys, "argv", ["", json.dumps(task)])
-    assert learn_process.main() == learn_process.NOT_ENOUGH_TEXT
-    assert b"other.org" in capsysbinary.readouterr().err
+    monkeypatch.setattr(learn_process, "spare_memory", lambda: 0)
+    with pytest.raises(MemoryError):
+        learn_process.learn(task, b"", lambda _: None)
 
 
-def test_killed_crawl_terminates_its_learner_and_leaves_no_files(tmp_path: Path) -> None:
-    """The learner's ledger is a FIFO that it waits at: whoever writes to it learns that it is
-    gone.
-    """
-    os.mkfifo(tmp_path / "ledger.sqlite")
-    (tmp_path / "tmp").mkdir()
-    code = (
-        "import sys; from contentspider.crawl.learning.learn_process import *\n"
-        "learn_in_process(Path(sys.argv[1]), 'site', LearningOptions(), 60)"
-    )
-    crawl = subprocess.Popen(
-        [sys.executable, "-c", code, str(tmp_path / "ledger.sqlite")],
-        cwd=ROOT,
-        env=os.environ | {"TMPDIR": str(tmp_path / "tmp")},
-    )
-    end = os.open(tmp_path / "ledger.sqlite", os.O_WRONLY)  # waits for the learner to open it
-    try:
-        crawl.send_signal(signal.SIGKILL)
-        crawl.wait()
-        watch = select.poll()
-        watch.register(end, select.POLLERR)
-        assert watch.poll(20_000), "the learner outlives its crawl"
-    finally:
-        os.close(end)
-    assert not list((tmp_path / "tmp").iterdir())
-
-
-@pytest.mark.parametrize("is_early", [True, False])
-def test_stop_ends_learner_that_thread_waits_for(is_early: bool, tmp_path: Path) -> None:
+@pytest.mark.parametrize("asked", [[True], [False, False, True]])
+def test_stop_ends_learner_that_thread_waits_for(asked: list[bool], tmp_path: Path) -> None:
     """The learner's ledger is a FIFO that nobody writes to."""
     os.mkfifo(tmp_path / "ledger.sqlite")
-    stop = learn_process.LearningStop()
-    if is_early:
-        stop.set()
-    else:
-        opened = threading.Thread(
-            target=lambda: (os.open(tmp_path / "ledger.sqlite", os.O_WRONLY), stop.set())
-        )
-        opened.start()
+    stop = MagicMock(is_set=lambda: asked.pop(0))
     with pytest.raises(learn_process.LearningStoppedError):
         learn_in_process(tmp_path / "ledger.sqlite", "site", OPTIONS, 60, stop=stop)
-    if not is_early:
-        opened.join()
+    assert not asked

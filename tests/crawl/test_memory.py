@@ -11,16 +11,17 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from scrapy.exceptions import IgnoreRequest
 
-from contentspider.crawl.base import machine, process_memory
+from contentspider.crawl.base import machine
 from contentspider.crawl.base.machine import NO_THREAD
-from contentspider.crawl.base.process_memory import (
+from contentspider.crawl.queue import memory
+from contentspider.crawl.queue.memory import END_SECS, LEAST, MemoryWatch, room_for
+from contentspider.ground import process_memory
+from contentspider.ground.process_memory import (
     MB,
     release_memory,
     resident_memory,
     spare_memory,
 )
-from contentspider.crawl.queue import memory
-from contentspider.crawl.queue.memory import END_SECS, LEAST, MemoryWatch, room_for
 from tests.crawlers import close, open_crawler, parts
 from tests.messages import wording
 

@@ -7,12 +7,12 @@ import io
 import json
 import os
 import signal
-import subprocess
 import threading
 import time
 import zlib
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
+from unittest.mock import MagicMock
 
 import pytest
 from scrapy.http import Response
@@ -21,13 +21,14 @@ from scrapy.utils.test import get_crawler
 from contentspider.crawl.middlewares import documents
 from contentspider.crawl.middlewares.documents import Documents
 from contentspider.crawl.middlewares.guard import RefusedError
+from contentspider.ground import children
+from contentspider.ground.children import ChildError, End, never
 from contentspider.page.input import documents as reading
 from contentspider.page.input.documents import (
     MAX_SECS,
     MIN_SECS,
     BusyMachineError,
     SlowDocumentError,
-    never,
     read_document,
     seconds_for,
 )
@@ -38,6 +39,7 @@ from tests.conftest import Site, read_jsonl, run
 from tests.sites import article, small_site
 
 if TYPE_CHECKING:
+    import subprocess
     from pathlib import Path
 
     from scrapy.crawler import Crawler
@@ -123,10 +125,8 @@ def test_pages_of_pdf_that_take_too_long_are_left_out() -> None:
     assert seconds_for(bytes(5_000_000)) == seconds_for(bytes(9_000_000)) == MAX_SECS
 
 
-def test_reading_of_pdf_ends_with_crawl(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reading_of_pdf_ends_with_crawl() -> None:
     pytest.importorskip("pypdf")
-    # The crawl is asked at once, so that the process that reads is never faster.
-    monkeypatch.setattr(reading, "POLL_SECS", 0)
     assert read_document(make_pdf([LINES]), "x", is_over=lambda: True) is None
 
 
@@ -134,22 +134,22 @@ def test_time_in_which_busy_machine_does_not_read_is_not_counted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     pytest.importorskip("pypdf")
+    monkeypatch.setattr(children, "can_fork", lambda: False)
     started: list[subprocess.Popen[bytes]] = []
     began = time.monotonic()
 
-    class Stopped(subprocess.Popen[bytes]):
+    class Stopped(children._Process):
         def __init__(self, *given: Any, **more: Any) -> None:
             super().__init__(*given, **more)
             os.kill(self.pid, signal.SIGSTOP)
             started.append(self)
 
     def goes_on() -> bool:
-        if time.monotonic() > began + 1.3:
+        if started and time.monotonic() > began + 1.3:
             os.kill(started[0].pid, signal.SIGCONT)
         return False
 
-    monkeypatch.setattr(reading, "POLL_SECS", 0.05)
-    monkeypatch.setattr("subprocess.Popen", Stopped)
+    monkeypatch.setattr(children, "_Process", Stopped)
     page = read_document(make_pdf([LINES]), "x", seconds=1.0, is_over=goes_on)
     assert page is not None and page.content.blocks
 
@@ -157,20 +157,18 @@ def test_time_in_which_busy_machine_does_not_read_is_not_counted(
 def test_process_that_hangs_or_is_killed_says_nothing_of_its_document(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(reading, "WALL_FACTOR", 0)
-    with pytest.raises(BusyMachineError):
-        read_document(make_pdf([LINES]), "x")
-    monkeypatch.setattr(reading, "_run", lambda *_: (-signal.SIGKILL, b"", b""))
+    monkeypatch.setattr(children, "WALL_FACTOR", 0)
     with pytest.raises(BusyMachineError):
         read_document(make_pdf([LINES]), "x")
     monkeypatch.undo()
-    with pytest.raises(BusyMachineError):
-        monkeypatch.setattr("subprocess.Popen", _fail)
-        read_document(make_pdf([LINES]), "x")
 
-
-def _fail(*_: object, **__: object) -> None:
-    raise BlockingIOError("fork: resource temporarily unavailable")
+    for error in (
+        ChildError(End.DIED, "killed", status=-signal.SIGKILL),
+        ChildError(End.NOT_STARTED, "fork: resource temporarily unavailable"),
+    ):
+        monkeypatch.setattr(reading, "run_child", MagicMock(side_effect=error))
+        with pytest.raises(BusyMachineError):
+            read_document(make_pdf([LINES]), "x")
 
 
 def test_document_that_takes_too_much_processor_time_is_slow() -> None:
@@ -185,12 +183,12 @@ def test_document_that_takes_too_much_processor_time_is_slow() -> None:
 BUSY = """
 import sys
 from contentspider.cli import main
+from contentspider.ground.children import Limits
 from contentspider.page.input import documents
-run, busy = documents._run, [0] * {times}
-def run_with_little_time(*given):
-    documents.WALL_FACTOR = busy.pop() if busy else 20
-    return run(*given)
-documents._run = run_with_little_time
+run, busy = documents.run_child, [Limits(wall_secs=0)] * {times}
+def run_with_little_time(*given, limits, **more):
+    return run(*given, limits=busy.pop() if busy else limits, **more)
+documents.run_child = run_with_little_time
 sys.exit(main(sys.argv[1:]))
 """
 

@@ -9,7 +9,7 @@ import pytest
 from scrapy import Request, Spider
 
 from contentspider.crawl.base.binding import Bindings
-from contentspider.crawl.base.meta import IN_MEMORY_META_KEY
+from contentspider.crawl.base.meta import BINDINGS_META_KEY, IN_MEMORY_META_KEY, PAGE_META_KEY
 from contentspider.crawl.queue.requests import dump_request, load_request
 from contentspider.ground.errors import StateError
 
@@ -51,6 +51,12 @@ def test_serialized_requests_load_unchanged() -> None:
     ):
         with pytest.raises(TypeError):
             dump_request(odd, spider, Bindings())
+
+
+def test_page_of_an_answer_is_not_stored_with_the_request_that_was_made_from_it() -> None:
+    meta = {PAGE_META_KEY: object(), BINDINGS_META_KEY: object(), "depth": 2}
+    text = dump_request(Request("http://x", meta=meta), MySpider(), Bindings())
+    assert load_request(text, "http://x", 0, MySpider(), Bindings()).meta == {"depth": 2}
 
 
 class Signed(Request):

@@ -6,10 +6,12 @@ import logging
 import zipfile
 from io import BytesIO
 from typing import TYPE_CHECKING
+from unittest.mock import MagicMock
 
 import pytest
 
 from contentspider.extract import extract_paths, page_item
+from contentspider.ground.children import ChildError, End
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.fetch import Fetched
 from contentspider.page.input import documents as reading
@@ -232,8 +234,7 @@ def test_hostile_files_are_refused_with_reason(caplog: pytest.LogCaptureFixture)
     assert "more than" in caplog.text
 
 
-def test_large_file_is_read_by_process_that_starts_slowly(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "POLL_SECS", 0.001)
+def test_large_file_is_read() -> None:
     page = read_document(
         b"A line of tea.\n\n" * 10_000, "https://e.org/a.txt", 60, content_type=TEXT_TYPE
     )
@@ -241,17 +242,17 @@ def test_large_file_is_read_by_process_that_starts_slowly(monkeypatch: pytest.Mo
     assert len(page.content.blocks) == 10_000
 
 
-def test_process_that_fails_has_reason(
+def test_child_that_fails_has_reason(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
-    for result, reason in (
-        ((-6, b"", b"memory allocation of 8 bytes failed"), "too much memory"),
-        ((1, b"", b"Traceback\nMemoryError"), "MemoryError"),
-        ((1, b"", b""), "exit code 1"),
-        ((0, b"no JSON", b""), "Expecting value"),
+
+    for error, reason in (
+        (ChildError(End.DIED, "signal 6", status=-6), "too much memory"),
+        (ChildError(End.FAILED, "", kinds=["MemoryError"]), "MemoryError"),
+        (ChildError(End.DIED, "it ended with 1", status=1), "ended with 1"),
     ):
-        monkeypatch.setattr(reading, "_run", lambda *_, result=result: result)
+        monkeypatch.setattr(reading, "run_child", MagicMock(side_effect=error))
         assert read_document(FILES["docx"], "https://e.org/a") is None
         assert reason in caplog.messages[-1]
 

@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,6 +20,7 @@ import pytest
 from contentspider.render.browser import NAMES
 from contentspider.render.middleware import AT_ONCE
 from contentspider.render.templates import SAMPLE
+from contentspider.state.outcome import Outcome
 from tests.conftest import Site, read_jsonl, run, serve, site
 from tests.processes import Popen
 from tests.sites import article, prose
@@ -40,6 +42,7 @@ fetch('/api' + location.pathname).then(answer => answer.text()).then(html => {
 });
 """
 LOGGED = ("-s", "LOG_FILE=log", "--log-level", "INFO")
+MOST_SECS = 5
 SOON = ("-s", "PLAYWRIGHT_DEFAULT_NAVIGATION_TIMEOUT=4000")
 LINKS = "".join(f"<a href=/{number}>Page {number}</a> " for number in range(1, 8))
 
@@ -255,6 +258,54 @@ def test_killed_browser_or_crawl_loses_no_pages_and_leaves_no_processes(
     assert all(item["content"] for item in items)
     assert not browsers_of(files)
     assert not list(files.iterdir())
+
+
+def test_signal_ends_rendering_at_once_and_resumed_crawl_reads_all(
+    site: Site, tmp_path: Path, files: Path
+) -> None:
+    """Scripts that run for ever keep the browser from closing the page."""
+    js_site(site)
+    app = site.pages["/app.js"]
+    site.add(
+        "/app.js", f"{APP} if (location.pathname > '/3') while (true) {{}}", kind="text/javascript"
+    )
+    command = [sys.executable, "-m", "contentspider", "crawl", f"{site.url}/", "--render", "auto"]
+    command += ["--own-site", "--no-sitemaps", "--log-level", "INFO"]
+    with Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
+        while "/api/3" not in site.requests:
+            assert process.poll() is None
+            time.sleep(0.02)  # it has no other sign of what it does
+        sent_at = time.monotonic()
+        process.send_signal(signal.SIGTERM)
+        said = process.communicate(timeout=60)[1]
+    assert process.returncode == Outcome.INTERRUPTED, said
+    assert time.monotonic() - sent_at < MOST_SECS
+    assert "Traceback" not in said and "never retrieved" not in said
+    assert not browsers_of(files)
+    site.pages["/app.js"] = app
+    run(*command[3:], "--resume", cwd=tmp_path)
+    urls = [item["url"] for item in read_jsonl(tmp_path / "pages.jsonl")]
+    assert len(urls) == len(set(urls)) == 8
+
+
+@pytest.mark.parametrize("browser", ["dead script", "dead browser"])
+def test_shells_that_rendering_does_not_fill_are_told(
+    site: Site, tmp_path: Path, browser: str
+) -> None:
+    links = "".join(f"<url><loc>{site.url}/{number}</loc></url>" for number in range(1, 6))
+    sitemap = 200, "application/xml", f"<urlset>{links}</urlset>".encode()
+    found = {"/robots.txt": (404, "", b""), "/sitemap.xml": sitemap, "/app.js": (200, "", b"")}
+    site.answer = lambda path: found.get(path, (200, "text/html", SHELL.encode()))
+    command = ["crawl", f"{site.url}/", "--own-site", "--render", "auto", "--stats", "stats.json"]
+    if browser == "dead browser":
+        Path(tmp_path, "browser").write_text("#!/bin/sh\nexit 3\n")
+        Path(tmp_path, "browser").chmod(0o755)
+        command += ["--browser", f"{tmp_path}/browser"]
+    done = run(*command, cwd=tmp_path, check=False)
+    assert done.returncode == Outcome.CONTENT_HIDDEN, done.stderr
+    (reason,) = json.loads((tmp_path / "stats.json").read_text())["reasons"]
+    assert "--render auto" not in reason, "it was given"
+    assert ("--render-hosts" in reason) == (browser == "dead script")
 
 
 def test_missing_browser_is_reported_before_crawling(site: Site, tmp_path: Path) -> None:

@@ -45,6 +45,23 @@ def site(count: int) -> tuple[SiteModel, list[Page]]:
     return SiteLearner("e.org").fit(pages), pages
 
 
+def test_rules_match_pages_that_number_nearly_all_of_their_names() -> None:
+    """Models keep these numbers, since they belong to the template."""
+    page = (
+        "<title>Page {0}</title><div class=b-306><p class=b-401>Home<p class=b-401>All</div>"
+        "<div class=b-103><p class=b-205>{1}</p><p class=b-205>{2}</p><p class=b-205>{3}</p></div>"
+        "<div class=b-104><p class=b-206>More of our pages<p class=b-206>Read them all</div>"
+        "<div class=b-307><p class=b-402>All rights reserved by us</p></div>"
+    )
+    texts = [page.format(n, prose(n, 1), prose(n, 2), prose(n, 3)) for n in range(12)]
+    pages = [Page.from_html(text, f"/{number}") for number, text in enumerate(texts)]
+    assert any("103" in block.path for block in pages[0].content.blocks)
+    model = SiteLearner("e.org").fit(pages)
+    rules = learn_rules(model, pages)
+    for text, read in zip(texts, pages, strict=True):
+        assert token_f1(rules.text(text), model.extract(read).text) > 0.95
+
+
 def learned(places: Sequence[tuple[str, bool]], particular: bool = False) -> list[str]:
     """Return the rules of a site whose blocks, of 100 characters, are at *places*: a path with the
     places of its steps behind ``:``.

@@ -155,6 +155,13 @@ def test_rules_without_drop_are_applied_by_counting_tags() -> None:
             "a",
         ),
         ("keep section.tea", "<section class=teas>a</section><svg class=tea>b</svg>", ""),
+        (
+            "keep div.b-0",
+            "<div class=b-123>a</div><div class=b-0>b</div><div class=b-5>c</div>",
+            "a b",
+        ),
+        ("keep div.b-103", "<div class='x b-103'>a</div><div class=b-104>b</div>", "a"),
+        ("keep div#b-103", "<div id=b-103>a</div><div id=b-104>b</div>", "a"),
     ],
 )
 def test_elements_are_matched_by_tag_class_and_id(rule: str, html: str, text: str) -> None:

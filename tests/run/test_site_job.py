@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import multiprocessing
+import os
 import signal
 import sys
 import tempfile
@@ -28,12 +29,12 @@ from contentspider.state.stores.remote import open_objects
 from contentspider.state.stores.site_state import SiteState
 from tests.conftest import TIMEOUT, read_jsonl, run
 from tests.messages import wording
-from tests.processes import Popen
+from tests.processes import Popen, fork_own_processes
 from tests.seaweed import BUCKET, s3_server
 from tests.sites import small_site
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from tests.conftest import Site
 
@@ -58,6 +59,7 @@ from contentspider.state.stores import remote
 state, result, options = sys.argv[1], Path(sys.argv[2]), json.loads(sys.argv[3])
 if options.pop("dies_before_publishing", False):
     Publisher.publish = lambda *_: os._exit(9)
+    remote.LOCK_SECS = 10.0  # it may die while it renews a lease, and then leaves the lock
 replace = remote.Objects.replace
 def replace_if_up(*given):
     if Path("store-is-down").exists():
@@ -72,8 +74,8 @@ result.write_text(json.dumps(asdict(crawl_site(site, state, **options))))
 class Machines:
     """Machines that share a store, and have no disk that lasts."""
 
-    def __init__(self, folder: Path, site: Site) -> None:
-        self.folder, self.site = folder, site
+    def __init__(self, folder: Path, site: Site, temporary: Path) -> None:
+        self.folder, self.site, self.temporary = folder, site, temporary
         self.state = (folder / "store").as_uri()
         (folder / "sites.toml").write_text(FILE.format(url=site.url))
         (folder / "machine.py").write_text(MACHINE)
@@ -82,7 +84,8 @@ class Machines:
         options = {"lease_secs": 1.5, "upload_secs": 0.2} | options
         command = [sys.executable, "machine.py", self.state, name, json.dumps(options)]
         with (self.folder / f"{name}.log").open("ab") as log:
-            return Popen(command, cwd=self.folder, stdout=log, stderr=log)
+            environment = {**os.environ, "TMPDIR": str(self.temporary)}
+            return Popen(command, cwd=self.folder, stdout=log, stderr=log, env=environment)
 
     def result(self, name: str) -> dict[str, Any]:
         return dict(json.loads((self.folder / name).read_text()))
@@ -119,9 +122,11 @@ class Machines:
 
 
 @pytest.fixture
-def machines(tmp_path: Path, site: Site) -> Machines:
+def machines(tmp_path: Path, site: Site) -> Iterator[Machines]:
     small_site(site, PAGES)
-    return Machines(tmp_path, site)
+    # Killed machines leave their temporary files. The path is short, as a socket's must be.
+    with tempfile.TemporaryDirectory() as temporary:
+        yield Machines(tmp_path, site, Path(temporary))
 
 
 def hold(site: Site, count: int) -> Callable[[], None]:
@@ -164,12 +169,14 @@ def test_next_machine_goes_on_from_state_in_store(machines: Machines) -> None:
     assert len(list((store / "models").glob("*/model.json"))) == 1
     # Nothing is left on the machines.
     assert not (machines.folder / ".scrapy").exists()
+    assert not list(machines.temporary.iterdir())
 
 
 def test_function_and_its_result_travel_to_another_process(machines: Machines) -> None:
     small_site(machines.site, 2)
     (site,) = read_sites(machines.folder / "sites.toml", machines.state)
-    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(1, context, initializer=fork_own_processes) as pool:
         result = pool.submit(crawl_site, site, machines.state).result(TIMEOUT)
     assert isinstance(result, SiteResult)
     assert (result.site, result.outcome) == ("tea", "complete")

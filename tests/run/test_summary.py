@@ -39,3 +39,13 @@ def test_summary_of_a_crawl_without_items_says_why_pages_were_skipped() -> None:
     (line,) = lines_of(Outcome.NOTHING_READ)
     assert "1,000 soft 404, 2 login" in line
     assert "robots.txt" not in line
+
+
+def test_summary_counts_pages_that_the_browser_failed_to_load() -> None:
+    lines = lines_of(
+        Outcome.COMPLETE, item_scraped_count=3, contentspider__render__failed__slow=1_007
+    )
+    assert any(line.startswith("render:") and "1,007 slow" in line for line in lines)
+    assert not any(
+        line.startswith("render:") for line in lines_of(Outcome.COMPLETE, item_scraped_count=3)
+    )

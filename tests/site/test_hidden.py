@@ -58,6 +58,7 @@ def kind(site: SiteAnswers) -> str:
         f"<main><div id=root></div></main>{SCRIPT}",
         f"<noscript>Switch it on</noscript><p>Tea shop</p>{SCRIPT}",
         "<div id=x>Wait</div><script type=application/json>{}</script><script>go()</script>",
+        '<div id=x>Wait</div><script type=application/json>{"text": "Tea"}</script>',
     ],
 )
 def test_shells_are_recognised(body: str) -> None:
@@ -88,6 +89,11 @@ def test_walls_are_recognised(body: str) -> None:
     site.note(answer("/terms", article(1)))
     assert kind(site) == WALL
     assert kind(answers([article(0)], *[article(1)] * 2)) == ""
+
+
+def test_data_for_search_engines_are_no_sign_of_a_shell() -> None:
+    page = "<div id=x></div><p>Back at noon<script type=application/ld+json>{}</script>"
+    assert kind(answers([page] * 5)) == WALL
 
 
 def test_numbers_of_answers_and_times_may_differ() -> None:

@@ -260,7 +260,7 @@ def test_damaged_book_is_set_aside_with_one_error(
     book.close()
     assert len(caplog.messages) == bool(content)
     for said in caplog.messages:
-        assert said.startswith(f"{path} " + wording("state.ledger-damaged", "book"))
+        assert said.startswith(f"{path} " + wording("state.book-damaged", "book"))
         assert "crawl.sqlite.broken" in said
         assert said.endswith(wording("state.readers-start-over"))
     assert path.with_name(path.name + ".broken").exists() == bool(content)

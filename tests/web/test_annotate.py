@@ -82,6 +82,9 @@ def test_exact_selector_selects_only_labelled_blocks() -> None:
     assert find_exact_selector("body/div#a/p.x", [(page, {0, 2})]) == "div#a p.x"
     assert find_exact_selector("body/div#a/p.x", [(page, {1})]) == ""
     assert find_exact_selector("body", [(page, {0})]) == ""
+    numbered = b"<p class=b-103>One two<p class=b-104>Three"
+    assert find_exact_selector("body/p.b-103", [(numbered, {0})]) == "p.b-103"
+    assert find_exact_selector("body/p.b-0", [(numbered, {0})]) == "", "any number"
 
 
 def test_comments_in_overrides_file_are_kept(tmp_path: Path) -> None:

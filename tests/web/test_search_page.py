@@ -16,8 +16,9 @@ import pytest
 from contentspider.index.engine import create_engine
 from contentspider.index.synonyms import parse_synonyms
 from contentspider.site.models.record import page_id
+from contentspider.state.outcome import Outcome
 from contentspider.testing.engines import document, write_own_fields
-from tests.conftest import run
+from tests.conftest import Site, run
 from tests.embedders import NAME, vectors
 from tests.indexes import Crawls
 from tests.messages import wording
@@ -29,7 +30,7 @@ pytest.importorskip("httpx2")
 from starlette.testclient import TestClient
 
 from contentspider.state.stores.models import ModelStore
-from contentspider.web.app import Access, make_app
+from contentspider.web.app import Access, last_crawl, make_app
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -168,6 +169,16 @@ def test_sites_page_shows_counts_and_last_crawl(client: TestClient) -> None:
         1,
         {"changed": 1, "gone": 1},
     )
+
+
+def test_first_crawl_without_an_item_is_among_the_last_crawls(site: Site, tmp_path: Path) -> None:
+    site.answer = lambda _: (404, "text/html", b"")
+    done = run("crawl", site.url, "--own-site", "--no-sitemaps", cwd=tmp_path, check=False)
+    assert done.returncode == Outcome.NOTHING_READ
+    (history,) = tmp_path.rglob("history/*.sqlite")
+    crawl = last_crawl(history)
+    assert crawl is not None
+    assert (crawl["pages"], crawl["outcome"]) == (0, "nothing_read")
 
 
 def test_json_api_returns_results_facets_and_pages(client: TestClient) -> None:

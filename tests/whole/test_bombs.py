@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contentspider.crawl.base.process_memory import MB
+from contentspider.ground.process_memory import MB
 from contentspider.site.learn import learner, sampling
 from contentspider.state.outcome import Outcome
 from tests.bombs import KINDS, page

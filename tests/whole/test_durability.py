@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
     Answer = tuple[int, str, bytes]
 
-PAGES = 2_000
-LEARN_PAGES = 300
+PAGES = 1_000
+LEARN_PAGES = 150
 COMMAND = [
     "crawl",
     "--own-site",
@@ -124,17 +124,17 @@ def test_crawl_killed_five_times_outputs_each_page_once(
     name = re.sub(r"^http://([\d.]+):", r"\1-", large_site.url)
     kills = 0
     moments = [
-        ("fetch", draw.randint(1, 250)),  # too few to learn from
+        ("fetch", draw.randint(1, 125)),  # too few to learn from
         ("learn", draw.randint(0, 200)),
-        ("release", draw.randint(0, 300)),
-        ("fetch", draw.randint(20, 400)),
+        ("release", draw.randint(0, 150)),
+        ("fetch", draw.randint(20, 200)),
     ]
     moments += [
         draw.choice(
             [
-                ("fetch", draw.randint(100, 900)),
+                ("fetch", draw.randint(50, 450)),
                 ("close", draw.randint(0, 40)),
-                ("release", draw.randint(0, 900)),
+                ("release", draw.randint(0, 450)),
             ]
         )
     ]

@@ -13,9 +13,9 @@ from scrapy import Request
 from scrapy.http import Response
 from scrapy.utils.test import get_crawler
 
-from contentspider.crawl.base.process_memory import MB
 from contentspider.crawl.middlewares import cookies
 from contentspider.crawl.middlewares.cookies import SiteCookies
+from contentspider.ground.process_memory import MB
 from contentspider.state.outcome import Outcome
 from tests.conftest import read_jsonl
 from tests.hostile import serve_hostile

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import pytest
 
-from contentspider.state.crawls.books import hidden_in
+from contentspider.state.crawls.books import last_run
 from contentspider.state.outcome import Outcome
 from tests.conftest import Site, read_jsonl, run
 from tests.sites import article, prose, small_site
@@ -73,7 +73,7 @@ def test_shells_are_told_and_are_no_items(site: Site, tmp_path: Path) -> None:
     assert told["stats"]["contentspider/pages/skipped/shell"] == 7
     assert "--render" in run("status", site.url, cwd=tmp_path).stdout
     (history,) = tmp_path.rglob("*.sqlite")
-    assert set(hidden_in(history).values()) == {"shell"}
+    assert set(last_run(history)[1].values()) == {"shell"}
 
 
 def test_wall_that_start_redirects_to_is_told_and_terms_beside_it_are_read(

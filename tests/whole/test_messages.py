@@ -56,10 +56,10 @@ def codes_of_package() -> dict[str, set[str]]:
                 for line in node.body:
                     if isinstance(line, ast.Assign) and ast.unparse(line.targets[0]) == "code":
                         codes.setdefault(ast.literal_eval(line.value), set()).add(node.name)
-            elif isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
-                for keyword in node.exc.keywords:
-                    if keyword.arg == "code":
-                        name = ast.unparse(node.exc.func)
+            elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("Error"):
+                for keyword in node.keywords:
+                    if keyword.arg == "code" and isinstance(keyword.value, ast.Constant):
+                        name = ast.unparse(node.func)
                         codes.setdefault(ast.literal_eval(keyword.value), set()).add(name)
     return codes
 

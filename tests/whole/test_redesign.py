@@ -88,7 +88,8 @@ def test_failed_relearning_is_an_incomplete_crawl(fault: str, redesigned: Faulty
     kinds = redesigned.changes()
     assert {url for url, kind in kinds.items() if kind == "changed"} == {"/3", "/11"}
     version = redesigned.items()["/5"]["model_version"]
-    redesigned.crawl("--resume")
+    said = redesigned.crawl("--resume")
+    assert "learned: " in said and "nothing was left" not in said
     assert redesigned.stats()["models/saved"] == 1
     if SAVE not in fault:
         assert redesigned.items()["/5"]["model_version"] != version

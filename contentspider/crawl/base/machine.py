@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import math
 
-from contentspider.crawl.base.process_memory import MB, memory_limit
+from contentspider.ground.process_memory import MB, memory_limit
 from contentspider.state.database import LedgerFullError, MemoryShortError
 
 # Errors that another page would meet as well: no room, no memory, no more files or processes.

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# The rows of the pages on which the machine has failed, in this run and in earlier ones.
+# The rows of the pages that the machine failed to process, in this run and in earlier ones.
 BLAMED_FACT = "blamed"
 
 

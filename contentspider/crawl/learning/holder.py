@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-ANSWERS_FACT = "answers/"  # followed by a site: what its addresses gave so far
+ANSWERS_FACT = "answers/"  # followed by a site: the answers of its addresses so far
 NOTED_EACH = 50  # a run that resumes a killed one may lack so many answers, of large sites only
 
 
@@ -105,14 +105,14 @@ class ItemHolder(Component):
         self.models.note_quality(state.key, model)
 
     def answers(self, key: str) -> SiteAnswers:
-        """Return the answers of a site's addresses in this crawl, to see what the site hides."""
+        """Return the answers of a site's addresses in this crawl, which show if it hides pages."""
         if key not in self._answers:
             stored = self.keeper.book.runs.fact(f"{ANSWERS_FACT}{key}")
             self._answers[key] = SiteAnswers.load(stored) if stored else SiteAnswers()
         return self._answers[key]
 
     def note_answer(self, url: str, answer: Answer | None) -> None:
-        """Note what an address gave; None for a page that surely has a text of its own."""
+        """Note the answer of an address; None for a page that surely has a text of its own."""
         key = self.keys.key(url)
         answers = self.answers(key)
         if answer is None:

@@ -1,18 +1,10 @@
-"""Learns a site in a child process, which reads the book and writes the model to its stdout."""
+"""Learns a site in a child process, which reads the book and returns the model."""
 
 from __future__ import annotations
 
-import ctypes
-import json
-import logging
 import math
-import os
-import signal
-import socket
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from itertools import chain
 from pathlib import Path
@@ -20,22 +12,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from contentspider.crawl.base.process_memory import MB, memory_limit, spare_memory
-from contentspider.crawl.learning.learn_server import ONE_THREAD, SERVER_VARIABLE, python_path
+from contentspider.ground.children import ChildError, End, Limits, never, run_child
 from contentspider.ground.errors import ContentSpiderError, NotEnoughTextError
+from contentspider.ground.process_memory import MB, memory_limit, spare_memory
 from contentspider.site.learn.options import LearningOptions
 from contentspider.site.models.model import SiteModel
 from contentspider.site.vote.labels import PAPER
 from contentspider.state.book.book import Book
-from contentspider.state.outcome import Outcome
 
 if TYPE_CHECKING:
+    from threading import Event
+
+    from contentspider.ground.child_process import Report
     from contentspider.page.input.page import Page
     from contentspider.site.learn.learner import LearnedSite
 
-NOT_ENOUGH_TEXT = 3  # the exit code of a child whose site has too little text to be learned
-ERROR_CHARS = 2_000  # the end of the child's stderr that an error quotes
-PR_SET_PDEATHSIG = 1  # Linux: "signal me when the thread that started me ends" (prctl(2))
+LEARNER_MODULE = "contentspider.site.learn.learner"  # loaded before the process forks
 # Virtual memory that a learner of a small site needs: in total, and beyond Python and libraries.
 LEARNER, LEAST = 560 * MB, 100 * MB
 
@@ -69,140 +61,55 @@ class Learned:
     previous_score: float | None = None
 
 
-class LearningStop:
-    """Ends the learning that threads of a crawl wait for, and lets no more begin, once it `is_set`.
-    They raise `LearningStoppedError`.
-    """
-
-    def __init__(self) -> None:
-        self.is_set = False
-        self._ends: list[Callable[[], None]] = []
-
-    def set(self) -> None:
-        """End all learning."""
-        self.is_set = True
-        for end in list(self._ends):
-            end()
-
-    @contextmanager
-    def ended_by(self, end: Callable[[], None]) -> Iterator[None]:
-        """Have *end* called, from another thread, if the block must end early."""
-        self._ends.append(end)
-        try:
-            self._check()  # it may have been set before
-            yield
-        finally:
-            self._ends.remove(end)
-        self._check()
-
-    def _check(self) -> None:
-        if self.is_set:
-            raise LearningStoppedError("the crawl was told to end")
-
-
 def learn_in_process(
     book: Path,
     site: str,
     options: LearningOptions,
     seconds: float,
     previous: Path | None = None,
-    stop: LearningStop | None = None,
+    stop: Event | None = None,
 ) -> Learned:
-    """Return the model of a *site* that another process learned from the pages in a *book*: a
-    server that `SERVER_VARIABLE` names, or else a child process.
+    """Return the model of a *site* that a child process learned from the pages in a *book*.
 
     The model is compared with the *previous* one, if a path of its folder is passed. Raises
-    `LearningTimeoutError` after *seconds*, `LearningStoppedError` after the *stop*,
-    `NotEnoughTextError`, `LearningError` and MemoryError.
+    `LearningTimeoutError` after *seconds* of processor time, `LearningStoppedError` when *stop* is
+    set, `NotEnoughTextError`, `LearningError` and MemoryError.
     """
-    stop = stop or LearningStop()
     if memory_limit() < LEARNER:
         raise MemoryError("too little memory to learn the site")
     task = {"book": str(book), "site": site, "options": asdict(options)}
     task["previous"] = str(previous or "")
-    answer = _ask_server(task, seconds, stop)
-    if answer is None:
-        answer = _ask_child(task, seconds, stop)
-    head, _, weights = answer.partition(b"\n")
-    manifest, *scores = json.loads(head)
+    try:
+        (manifest, *scores), weights = run_child(
+            f"{__name__}:learn",
+            task,
+            limits=Limits.of_work(seconds),
+            preload=[LEARNER_MODULE],
+            is_over=stop.is_set if stop else never,
+        )
+    except ChildError as error:
+        raise _error_of(error, seconds) from error
     return Learned(SiteModel.parse(manifest, weights), *scores)
 
 
-def _ask_server(task: dict[str, Any], seconds: float, stop: LearningStop) -> bytes | None:
-    """Send a task to the learning server, and return its response; None if it does not respond."""
-    path = os.environ.get(SERVER_VARIABLE)
-    if not path:
-        return None
-    with socket.socket(socket.AF_UNIX) as connection, stop.ended_by(_hang_up(connection)):
-        connection.settimeout(seconds)
-        try:
-            connection.connect(path)
-            connection.sendall(json.dumps(task).encode() + b"\n")
-        except OSError:
-            return None  # the server has ended
-        try:
-            with connection.makefile("rb") as file:
-                head, answer = file.readline(), file.read()
-        except TimeoutError:
-            raise LearningTimeoutError(f"it took longer than {seconds:g} seconds") from None
-        except OSError:
-            return None  # the server has ended, or could not be started
-    if not head:
-        return None  # the process that learned has died: a child of the crawl shows why
-    code, message = json.loads(head)
-    _check_exit(code, message)
-    return answer
-
-
-def _hang_up(connection: socket.socket) -> Callable[[], None]:
-    """Return a function that ends the transfer of a connection in another thread."""
-
-    def hang_up() -> None:
-        with suppress(OSError):  # it is not connected yet, or not any more
-            connection.shutdown(socket.SHUT_RDWR)
-
-    return hang_up
-
-
-def _ask_child(task: dict[str, Any], seconds: float, stop: LearningStop) -> bytes:
-    """Return the answer of a process that learns one site."""
-    try:
-        process = subprocess.Popen(  # noqa: S603 - our own module
-            [sys.executable, "-m", "contentspider.crawl.learning.learn_process", json.dumps(task)],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env={**ONE_THREAD, **os.environ, "PYTHONPATH": python_path()},
-            start_new_session=True,  # Ctrl-C in the terminal must reach only the crawl
-        )
-    except OSError as error:
-        raise LearningError(
-            f"its process could not be run: {error}", code="learning-start"
-        ) from error
-    with process:
-        try:
-            with stop.ended_by(process.kill):
-                answer, errors = process.communicate(timeout=seconds)
-        except subprocess.TimeoutExpired:
-            raise LearningTimeoutError(f"it took longer than {seconds:g} seconds") from None
-        finally:
-            process.kill()  # it has ended already, unless an error was raised
-    message = errors.decode(errors="replace").strip()[-ERROR_CHARS:]
-    _check_exit(process.returncode, message)
-    return answer
-
-
-def _check_exit(code: int, message: str) -> None:
-    """Raise the error that the exit code and the message of a learning process stand for."""
-    was_killed_for_memory = code < 0 and memory_limit() < math.inf
-    if code == Outcome.OUT_OF_MEMORY or was_killed_for_memory:
-        raise MemoryError("too little memory to learn the site")
-    if code == NOT_ENOUGH_TEXT:
-        raise NotEnoughTextError(message)
-    if code:
-        # The last line of a traceback names the error.
-        last_line = message.splitlines()[-1] if message else ""
-        raise LearningError(last_line or f"the learning process ended with {code}")
+def _error_of(error: ChildError, seconds: float) -> Exception:
+    """Return the error of learning that the *error* of a child stands for."""
+    message = str(error)
+    was_killed_for_memory = error.status < 0 and memory_limit() < math.inf
+    if "MemoryError" in error.kinds or was_killed_for_memory:
+        return MemoryError("too little memory to learn the site")
+    if NotEnoughTextError.__name__ in error.kinds:
+        return NotEnoughTextError(message)
+    if error.end is End.STOPPED:
+        return LearningStoppedError("the crawl was told to end")
+    if error.end is End.NOT_STARTED:
+        return LearningError(message, code="learning-start")
+    if error.end is End.OUT_OF_TIME:
+        return LearningTimeoutError(f"it took more than {seconds:g} seconds of processor time")
+    if error.end is End.HUNG:
+        return LearningTimeoutError(f"{message}: this machine is too busy, or the process hangs")
+    is_ours = ContentSpiderError.__name__ in error.kinds
+    return LearningError(message if is_ours or not error.kinds else f"{error.kinds[0]}: {message}")
 
 
 def _pages(book: Book, site: str, labels: str) -> Iterator[Page]:
@@ -244,51 +151,19 @@ def _score(model: SiteModel, learned: LearnedSite) -> float:
     return total / len(learned.sample)
 
 
-def end_with_parent() -> None:
-    """Have this process killed when its parent ends, which alone waits for its result (Linux)."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+def learn(task: dict[str, Any], _: bytes, __: Report) -> tuple[list[Any], bytes]:
+    """Learn the site of a *task*. Return the manifest of the model and the scores, and the weights.
 
-
-def learn(task: dict[str, Any]) -> tuple[int, str, bytes]:
-    """Learn the site of a *task*. Return the exit code, the message of an error, and the model: a
-    line with the manifest and the scores, then the weights.
+    Raises `ContentSpiderError` and MemoryError.
     """
     from contentspider.site.learn.learner import SiteLearner
 
-    try:
-        if spare_memory() < LEAST:
-            raise MemoryError
-        options = LearningOptions(**task["options"])
-        book = Book(Path(task["book"]), read_only=True)
+    if spare_memory() < LEAST:
+        raise MemoryError
+    options = LearningOptions(**task["options"])
+    with closing(Book(Path(task["book"]), read_only=True)) as book:
         own_texts = book.own_texts.of_site(task["site"])
         pages = _pages(book, task["site"], options.labels)
         learned = SiteLearner(task["site"], options).learn(pages, own_texts)
-        book.close()
-        scores = _compare(learned, Path(task["previous"])) if task["previous"] else []
-        head = json.dumps([learned.model.manifest(), *scores]).encode()
-        return 0, "", head + b"\n" + learned.model.dump_weights()
-    except NotEnoughTextError as error:
-        return NOT_ENOUGH_TEXT, str(error), b""
-    except ContentSpiderError as error:
-        return 1, str(error), b""
-    except MemoryError:
-        return Outcome.OUT_OF_MEMORY, "", b""
-
-
-def main() -> int:
-    """Learn the site that the argument (a JSON object) names. Write the model to stdout, and the
-    message of an error to stderr. Return the exit code.
-    """
-    output = sys.stdout.buffer
-    sys.stdout = sys.stderr  # the prints of libraries must not mix with the model
-    end_with_parent()
-    logging.basicConfig(level=logging.WARNING)
-    code, message, answer = learn(json.loads(sys.argv[1]))
-    sys.stderr.write(message)
-    output.write(answer)
-    return code
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    scores = _compare(learned, Path(task["previous"])) if task["previous"] else []
+    return [learned.model.manifest(), *scores], learned.model.dump_weights()

@@ -9,13 +9,13 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from threading import Event
 from typing import TYPE_CHECKING
 
 from scrapy.utils.asyncio import run_in_thread
 
 from contentspider.crawl.learning.learn_process import (
     Learned,
-    LearningStop,
     LearningStoppedError,
     LearningTimeoutError,
     learn_in_process,
@@ -69,11 +69,11 @@ class SiteState:
     """The state of a site in a crawl.
 
     *held* counts its held items, and *pages* counts their pages; *last_url* is the last page.
-    *work* is the task that learns the site or sends its items. *try_at* is the number of pages at
-    which the site is learned next. *failed*: the site could not be learned. *is_early*: the model
-    was learned from the first pages and will be learned again. *watch* looks for templates that the
-    model does not know. *is_stored*: the model is saved for the next crawl. *is_outdated*: the site
-    could not be learned again, although its template has changed.
+    *work* is the task that learns the site or sends its items. The site is
+    learned next when it has *try_at* pages. *failed*: the site could not be learned. *is_early*:
+    the model was learned from the first pages and will be learned again. *watch* looks for
+    templates that the model does not know. *is_stored*: the model is saved for the next crawl.
+    *is_outdated*: the site could not be learned again, although its template has changed.
     """
 
     key: str
@@ -147,7 +147,8 @@ class CrawlModels:
         self.store = open_models(options.models_dir, options.state_dir)
         self.fields_file = options.fields_file
         self._overrides: dict[str, Overrides | None] = {}
-        self.stop = LearningStop()
+        self._refused: set[str] = set()  # sites whose present model was refused
+        self.stop = Event()
         # A learner uses one core. Half of the cores are left to the crawl.
         self._learner_slots = asyncio.Semaphore(max(1, (os.cpu_count() or 1) // 2))
 
@@ -325,8 +326,9 @@ class CrawlModels:
         """Write the quality of a model into the stats, and warn if the quality is low. A model
         that the learner refused is counted.
         """
-        if model.is_refused:
-            self._stats.inc_value(REFUSED_STAT)
+        if model.is_refused != (key in self._refused):
+            self._refused ^= {key}
+            self._stats.set_value(REFUSED_STAT, len(self._refused))
         quality, min_quality = model.quality, self._options.min_quality
         if quality is None:
             return

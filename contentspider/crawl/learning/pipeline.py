@@ -14,7 +14,6 @@ from contentspider.crawl.base.engine import Component, extension
 from contentspider.crawl.base.items import ContentItem
 from contentspider.crawl.base.machine import machine_error
 from contentspider.crawl.base.outcomes import DUPLICATE
-from contentspider.crawl.base.process_memory import no_collection
 from contentspider.crawl.learning.holder import ItemHolder
 from contentspider.crawl.queue.addresses import (
     SkippedItem,
@@ -22,6 +21,7 @@ from contentspider.crawl.queue.addresses import (
     UnfilledItem,
     in_hand,
 )
+from contentspider.ground.process_memory import no_collection
 from contentspider.ground.times import now
 from contentspider.page.tree.text import SENTENCE_CHARS
 from contentspider.recrawl.changes import BY_MODEL, UNCHANGED
@@ -84,20 +84,9 @@ class ContentPipeline(Component):
         names = self.field_map.fields(item)
         if names is None:
             return item
-        hand = self.holder.bindings.take(item)
+        hand = self._take(item)
         if hand is None:
-            self.stats.inc_value("contentspider/items/untagged")
-            self._warn_once(
-                "untagged",
-                f"An item of {type(item).__name__} has no page and is not filled. Its response was"
-                " not HTML, or another callback made the item: bind it to its page with"
-                " contentspider.bind(item, response)",
-            )
             return item
-        if not hand.may_pass:  # an errback or `start` yielded it, past the spider middlewares
-            hand = ItemBinding(hand.page, hand.page_row)
-            if self.holder.hold(item, hand):
-                raise DropItem("held until its site has been learned", log_level="DEBUG")
         in_hand.set((item, hand))
         try:
             with no_collection():
@@ -115,6 +104,25 @@ class ContentPipeline(Component):
             if self.options.only:
                 raise UnchangedItem("its page is unchanged", log_level="DEBUG")
         return item
+
+    def _take(self, item: Any) -> ItemBinding | None:
+        """Return the binding of an item to its page; None, with a warning, if it is not bound. Drop
+        the item if it is held.
+        """
+        hand = self.holder.bindings.take(item)
+        if hand is None:
+            self.stats.inc_value("contentspider/items/untagged")
+            self._warn_once(
+                "untagged",
+                f"An item of {type(item).__name__} has no page and is not filled. Its response was"
+                " not HTML, or another callback made the item: bind it to its page with"
+                " contentspider.bind(item, response)",
+            )
+        elif not hand.may_pass:  # an errback or `start` yielded it, past the spider middlewares
+            hand = ItemBinding(hand.page, hand.page_row)
+            if self.holder.hold(item, hand):
+                raise DropItem("held until its site has been learned", log_level="DEBUG")
+        return hand
 
     def _fill_bound(self, item: Any) -> None:
         """Fill an item that a callback of ``scrapy parse`` or the like has bound to its page."""

@@ -33,6 +33,14 @@ ROBOTS_ADVICE = (
     ". robots.txt is obeyed by default: ask the owner to allow your robot, or on a site of your own"
     " set -s ROBOTSTXT_OBEY=False"
 )
+# The messages of Scrapy's `IgnoreRequest`.
+IGNORED = {
+    "Forbidden by robots.txt": (
+        "robots",
+        f"it may not be fetched (Forbidden by robots.txt){ROBOTS_ADVICE}",
+    ),
+    "max redirections reached": ("redirects", "it redirects without end"),
+}
 # The modules whose errors mean that an answer cannot be unpacked.
 UNPACKERS = ("gzip", "zlib", "brotli", "brotlicffi", "zstandard", "backports", "compression")
 
@@ -46,10 +54,8 @@ def why(error: BaseException | None) -> tuple[str, str]:
     if isinstance(error, RefusedError):
         return error.kind, text + (ROBOTS_ADVICE if error.kind == "robots" else "")
     if isinstance(error, IgnoreRequest):
-        if text == "Forbidden by robots.txt":
-            return "robots", f"it may not be fetched ({text}){ROBOTS_ADVICE}"
-        if text == "max redirections reached":
-            return "redirects", "it redirects without end"
+        if text in IGNORED:
+            return IGNORED[text]
         if "DOWNLOAD_MAXSIZE" in text:
             return "too_large", "it unpacks to more than DOWNLOAD_MAXSIZE"
     if type(error).__module__.split(".")[0] in UNPACKERS:

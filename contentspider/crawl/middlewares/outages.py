@@ -125,9 +125,19 @@ class OutageMiddleware(Component):
         guard = self.crawler.get_downloader_middleware(GuardMiddleware)
         refusal = guard.refusal(request) if guard else None
         exception = refusal or exception
-        host, note = host_of(request.url), self.keeper.addresses.note
-        row = request.meta.get(ROW_META_KEY)
-        is_temporary = isinstance(exception, self._retried_errors)
+        host, is_temporary = host_of(request.url), isinstance(exception, self._retried_errors)
+        self._note(request, exception, is_temporary)
+        if is_temporary and self.keeper.is_durable:
+            self._failed(host)
+            return self._waiting(request)
+        self.keeper.hosts.release(host)
+        if refusal:
+            raise refusal
+        return None
+
+    def _note(self, request: Request, exception: Exception, is_temporary: bool) -> None:
+        """Record the outcome of an address without an answer."""
+        row, note = request.meta.get(ROW_META_KEY), self.keeper.addresses.note
         if isinstance(exception, LimitedError):
             self._pause(request, exception.seconds)
         elif isinstance(exception, RobotsUnreadError):
@@ -137,13 +147,6 @@ class OutageMiddleware(Component):
         else:
             retry = Retry.AT_END if is_temporary else Retry.NEVER
             note(row, "failed", f"{type(exception).__name__}: {exception}", retry=retry)
-        if is_temporary and self.keeper.is_durable:
-            self._failed(host)
-            return self._waiting(request)
-        self.keeper.hosts.release(host)
-        if refusal:
-            raise refusal
-        return None
 
     def _failed(self, host: str) -> None:
         """Record that a host gave no answer."""

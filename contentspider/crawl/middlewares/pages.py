@@ -24,10 +24,10 @@ from contentspider.crawl.base.meta import (
     START_META_KEY,
 )
 from contentspider.crawl.base.outcomes import NOT_MODIFIED
-from contentspider.crawl.base.process_memory import no_collection
 from contentspider.crawl.learning.holder import ItemHolder
 from contentspider.crawl.middlewares.documents import Documents
 from contentspider.crawl.queue.memory import room_for
+from contentspider.ground.process_memory import no_collection
 from contentspider.page.input.body import (
     MAX_BYTES,
     MAX_DEPTH,

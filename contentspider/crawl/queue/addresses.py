@@ -164,9 +164,12 @@ class Addresses:
         if flight.retry is not Retry.NEVER:
             state = AddressState.RETRY
         self._state.book.frontier.finish(row, state, flight.reason, flight.target)
-        has_room = len(self._retries) < MAX_ASKED_AGAIN
-        is_at_end = flight.retry in (Retry.AT_END, Retry.WAITS)
-        if is_at_end and has_room and not self.is_at_end:
+        if flight.retry in (Retry.AT_END, Retry.WAITS):
+            self._retry_at_end(row)
+
+    def _retry_at_end(self, row: int) -> None:
+        """Have a failed address requested again at the end of this run, unless it is the end."""
+        if not self.is_at_end and len(self._retries) < MAX_ASKED_AGAIN:
             self._retries.append(row)
 
     def _has_failed_again(self, flight: InFlight) -> bool:

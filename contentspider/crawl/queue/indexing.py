@@ -11,8 +11,8 @@ from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING
 
-from contentspider.crawl.base.process_memory import MB, spare_memory
 from contentspider.ground.errors import ContentSpiderError
+from contentspider.ground.process_memory import MB, spare_memory
 from contentspider.index.engine import create_engine, redacted_url
 from contentspider.index.errors import IndexDamagedError
 from contentspider.index.operations import sync

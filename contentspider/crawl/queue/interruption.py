@@ -1,4 +1,4 @@
-"""Ends a crawl within seconds after a signal: it does not wait for what a resumed run can do."""
+"""Ends a crawl within seconds after a signal: work that can wait is left to a resumed run."""
 
 from __future__ import annotations
 

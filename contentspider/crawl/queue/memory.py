@@ -19,13 +19,13 @@ from scrapy.exceptions import IgnoreRequest
 from contentspider.crawl.base.engine import Component
 from contentspider.crawl.base.machine import is_memory_error, machine_error, shortage
 from contentspider.crawl.base.meta import ROW_META_KEY
-from contentspider.crawl.base.process_memory import (
+from contentspider.crawl.queue.keeper import LedgerKeeper
+from contentspider.ground.process_memory import (
     MB,
     release_memory,
     resident_memory,
     spare_memory,
 )
-from contentspider.crawl.queue.keeper import LedgerKeeper
 from contentspider.state.outcome import OUT_OF_MEMORY, Outcome
 
 if TYPE_CHECKING:

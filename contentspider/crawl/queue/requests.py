@@ -12,7 +12,7 @@ from scrapy.http import JsonRequest
 from scrapy.utils.request import RequestFingerprinter
 from w3lib.http import basic_auth_header
 
-from contentspider.crawl.base.meta import IN_MEMORY_META_KEY
+from contentspider.crawl.base.meta import BINDINGS_META_KEY, IN_MEMORY_META_KEY, PAGE_META_KEY
 from contentspider.ground.addresses import clean_address, parameter_order, split_address
 from contentspider.ground.errors import DAMAGE, ContentSpiderError, StateError
 from contentspider.page.input.page import Page
@@ -29,6 +29,8 @@ DEFAULTS = Request("data:,").to_dict()
 del DEFAULTS["url"], DEFAULTS["priority"]
 METHODS = ("callback", "errback")
 CARRIERS = ("meta", "cb_kwargs")  # fields that carry a user's values and items to a callback
+# What each answer sets. A request that was made from an answer, or goes back after it, has it, too.
+OF_ANSWERS = (PAGE_META_KEY, BINDINGS_META_KEY)
 ITEM = "item"  # the key of a stored item; `encode_value` writes no such key
 
 
@@ -88,7 +90,9 @@ def _encode_carried(values: dict[Any, Any], bindings: Bindings) -> dict[str, obj
     """Return the values of ``meta`` or ``cb_kwargs`` as JSON data."""
     if not all(type(key) is str for key in values):
         raise TypeError("a key of meta or cb_kwargs is not text")
-    return {key: _encode_item(value, bindings) for key, value in values.items()}
+    return {
+        key: _encode_item(value, bindings) for key, value in values.items() if key not in OF_ANSWERS
+    }
 
 
 def _encode_item(value: Any, bindings: Bindings) -> object:

@@ -38,13 +38,13 @@ class BrokenPages:
         self._frontier = frontier
         self._starts = frozenset(map(page_id, starts))
         self._site_of = site_of
-        # The addresses that failed in this crawl, with the reasons, and those that it left out.
+        # The addresses that failed in this crawl, with the reasons, and the addresses it left out.
         self._failed: dict[str, str] = {}
         self._waiting: list[str] = []
 
     async def write(self, ending: Ending, is_complete: bool, pause: Pause) -> dict[str, int]:
-        """Write the addresses into the book, and return the numbers of those that are known as
-        broken, in all and only since this crawl. *is_complete*: the crawl has seen all links.
+        """Write the addresses into the book. Return how many are known as broken, and how many
+        only since this crawl. *is_complete*: the crawl has seen all links.
         """
         for url, reason in self._frontier.unread_addresses():
             if is_of_server(reason) and page_id(url) not in self._starts:

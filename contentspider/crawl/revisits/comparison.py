@@ -119,7 +119,7 @@ class PageComparison:
         state: SiteState,
     ) -> Facts:
         """Return the *facts* of a page with another text, with its differing numbers or lines. The
-        *contents* are those of the known page and of the page, or only what differs in them.
+        *contents* of the known page and of the page are whole, or only their differing lines.
         """
         slot_of = partial(self._refilter.slot_of, state.key)
         places = numbered_places(contents[0], page, contents[1], slot_of)

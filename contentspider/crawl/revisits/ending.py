@@ -13,6 +13,7 @@ from contentspider.crawl.revisits.gone import LOST_REASONS, GonePages
 from contentspider.crawl.revisits.settle import Settlement
 from contentspider.ground.sites import SiteKeys
 from contentspider.recrawl.changes import LIVE
+from contentspider.state.book.broken import FAILED_CRAWLS
 from contentspider.state.book.losses import Losses
 
 if TYPE_CHECKING:
@@ -109,6 +110,7 @@ class CrawlEnd:
             book.broken, book.frontier, starts, SiteKeys(self._options.site_by).key
         )
         counts.update(await broken.write(ending, gone.is_complete, pause))
+        counts.update(self._write_refused())
         await self._write_anchors(pause)
         lastmods = await self._lastmods.count(pause)
         counts.update(book.changes.counts())
@@ -126,6 +128,22 @@ class CrawlEnd:
         book.own_answers.replace(book.own_texts.answers())
         book.publish(gone.is_complete)
         return counts
+
+    def _write_refused(self) -> dict[str, int]:
+        """Record which sites' models this crawl refused. Return in how many crawls in a row before
+        it, by ``refused/SITE``, of the sites that are known for it.
+        """
+        refused = self._book.refused
+        models = {key: state.model for key, state in self._states.items() if state.model}
+        for site in {each.site for each in refused.all()}.intersection(models):
+            if not models[site].is_refused:
+                refused.remove(site)
+        crawls = {
+            f"refused/{site}": refused.add(site, self._book.runs.crawl)
+            for site, model in sorted(models.items())
+            if model.is_refused
+        }
+        return {name: count for name, count in crawls.items() if count >= FAILED_CRAWLS}
 
     def _is_relearned(self, site: str) -> bool:
         """Tell whether this crawl has learned a site."""

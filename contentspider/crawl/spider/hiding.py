@@ -30,14 +30,14 @@ def read_answer(
     is_probe: bool = False,
     has_links: bool = False,
 ) -> Answer | None:
-    """Return what a response shows of its site; None if its page is a copy of the page that it
-    names as canonical. See `Answer` for the flags.
+    """Return the signs of hidden pages in a response; None if its page is a copy of the page that
+    it names as canonical. See `Answer` for the flags.
     """
     asked, form = asked_address(response), plain_form(response.url)
     chars = chars_of(page)
     signs = read_signs(root) if root is not None and chars <= MAX_CHARS else Signs()
     is_redirected = plain_form(asked) != form
-    canonical = absolute(response.url, page.hints.canonical) if page.hints.canonical else ""
+    canonical = absolute(response.url, page.hints.canonical)
     if canonical and not is_redirected and not is_start and plain_form(canonical) != form:
         return None
     address = plain_form(asked)

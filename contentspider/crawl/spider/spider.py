@@ -82,7 +82,7 @@ OPTIONS_FACT = "options"  # the options of the last run
 DOUBTED_PRIORITY = -1  # pages that are linked only from copies come after all other pages
 KNOWN_PRIORITY = -1  # known pages come after new pages and linked pages
 MAX_RECENT = 50_000
-EMPTY = "empty"  # the answer has no body
+EMPTY = "empty"  # the answer lacks a body
 NOINDEX_ADVICE = (
     ". Such requests are obeyed by default; on a site of your own set"
     " -s CONTENTSPIDER_OBEY_META_ROBOTS=False"
@@ -302,23 +302,24 @@ class SiteSpider(DiscoverySpider):
             self._skip(response, unread_reason(response))
         elif not self.scope.has(response.url) and not is_start:
             self._skip(response, "offsite_redirect")
-        elif isinstance(response, HtmlResponse) and not page.is_document:
+        else:
+            yield from self._parse_page(response, page)
+        if self.budget.note_answer():
+            raise CloseSpider("max_pages")
+
+    def _parse_page(self, response: Response, page: Page) -> Iterator[Any]:
+        if isinstance(response, HtmlResponse) and not page.is_document:
             yield from self._parse_html(response, page)
         else:
             yield from self._parse_document(response, page)
-        if self.budget.note_answer():
-            raise CloseSpider("max_pages")
 
     def _parse_html(self, response: HtmlResponse, page: Page) -> Iterator[Any]:
         root = tree_of(response)
         head = read_head(root, response.url) if root is not None else None
         robots = self._directives(response, head)
-        if NOINDEX in robots and START_META_KEY in response.meta:
-            metas = head.robots if head is not None else ()
-            source = noindex_source(response.headers.getlist("X-Robots-Tag"), metas)
-            self.withheld[asked_address(response)] = (
-                f"{source} asks not to index it{NOINDEX_ADVICE}"
-            )
+        is_start = START_META_KEY in response.meta
+        if NOINDEX in robots and is_start:
+            self._withhold(response, head)
         depth = response.meta.get("depth", 0) + 1
         may_follow = "nofollow" not in robots
         follows = may_follow and (not self.max_depth or depth <= self.max_depth)
@@ -332,16 +333,21 @@ class SiteSpider(DiscoverySpider):
             self._skip(response, "frames")
         else:
             yield from self._items(response, page, robots)
-        is_start = START_META_KEY in response.meta
         if head is not None and (is_start or follows):
             yield from self.source_requests(response.url, head, is_start)
         links_to_follow = list(filter(self._is_in_scope, links)) if follows else []
         yield from self._link_requests(response, page, links_to_follow)
 
+    def _withhold(self, response: HtmlResponse, head: Head | None) -> None:
+        """Note which header or tag asks not to index a start page."""
+        metas = head.robots if head is not None else ()
+        source = noindex_source(response.headers.getlist("X-Robots-Tag"), metas)
+        self.withheld[asked_address(response)] = f"{source} asks not to index it{NOINDEX_ADVICE}"
+
     def _note_hiding(
         self, response: Response, page: Page, root: _Element | None, *, has_links: bool
     ) -> Iterator[Request]:
-        """Note what an address gave. If a start address gave a page that may stand for others,
+        """Note the answer of an address. If a start address gave a page that may stand for others,
         yield a request of an address that nobody has.
         """
         if root is None:  # not modified
@@ -367,8 +373,8 @@ class SiteSpider(DiscoverySpider):
     def _link_requests(
         self, response: Response, page: Page, links: Collection[str]
     ) -> Iterator[Request]:
-        """Yield the requests of the pages that a page links to. Its texts are compared with those
-        of earlier pages only if something depends on it.
+        """Yield the requests of the pages that a page links to. Its texts are compared with the
+        texts of earlier pages only if something depends on it.
         """
         address, source = asked_address(response), referer_of(response)
         followed = self.traps.follow(links, page)

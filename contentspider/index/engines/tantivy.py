@@ -57,8 +57,8 @@ BATCH = 5_000
 # The end of each of tantivy's files: a footer of JSON, the length of the footer, and a number.
 FOOTER_END_BYTES, CHUNK_BYTES = 8, 1_000_000
 MAX_FACETS = 1_000
-# The name of the exception for an error of tantivy that is none of its own kinds. It is not
-# exported, and a BaseException.
+# The name of the exception that tantivy raises when its Rust code panics. It is not exported, and a
+# BaseException.
 PANIC = "PanicException"
 
 

@@ -1,4 +1,4 @@
-"""What the markup of a page says about pages that show nothing yet: scripts that build the page, an
+"""Reads the signs of a page that shows nothing yet in its markup: scripts that build the page, an
 empty element for them, forms and media.
 """
 
@@ -24,7 +24,7 @@ TINY = ("0", "1")  # the width or height of a picture that counts visitors
 
 
 class Signs(NamedTuple):
-    """What the markup of a page says. *has_script*: it has a script, and not only data.
+    """Signs in the markup of a page. *has_script*: it has a script, or data for scripts alone.
     *is_for_scripts*: a script also finds an empty element to fill, or the page has a text for
     readers without scripts. *has_form*: it has a form or a button. *has_password*: it asks for a
     password. *media* is a hash of the addresses of its pictures, videos and frames, "" without any.
@@ -39,7 +39,7 @@ class Signs(NamedTuple):
 
 def read_signs(root: _Element) -> Signs:
     """Return the signs in the markup below *root*."""
-    has_script = any(_is_code(script) for script in root.iter("script"))
+    has_script = any(_is_for_browsers(script) for script in root.iter("script"))
     fields = [(field.get("type") or "").strip().lower() for field in root.iter("input")]
     has_form = next(root.iter("form", "button"), None) is not None
     return Signs(
@@ -51,9 +51,9 @@ def read_signs(root: _Element) -> Signs:
     )
 
 
-def _is_code(script: _Element) -> bool:
-    kind = (script.get("type") or "").strip().lower()
-    return "json" not in kind
+def _is_for_browsers(script: _Element) -> bool:
+    """Tell whether a script is code, or data for code; JSON-LD is for search engines."""
+    return "ld+json" not in (script.get("type") or "").lower()
 
 
 def _has_text_without_scripts(root: _Element) -> bool:
@@ -82,7 +82,7 @@ def _elements(parent: _Element) -> Iterator[_Element]:
 
 
 def _texts(element: _Element) -> Iterator[str]:
-    """Yield the texts in an element that are no code."""
+    """Yield the texts in an element, without code."""
     for part in element.iter():
         is_code = not isinstance(part.tag, str) or (part is not element and part.tag in CODE)
         if not is_code and part.text:
@@ -92,7 +92,7 @@ def _texts(element: _Element) -> Iterator[str]:
 
 
 def _media(root: _Element) -> str:
-    """Return a hash of the addresses of a page's media, without those that count visitors."""
+    """Return a hash of the addresses of a page's media, without pictures that count visitors."""
     sources = {
         " ".join(element.get(name) or "" for name in SOURCES).strip()
         for element in root.iter(*MEDIA)

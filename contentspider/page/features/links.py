@@ -55,8 +55,8 @@ def fill_links(blocks: Sequence[Block], rows: NDArray[np.float32], column: int) 
 
 def _links(blocks: Sequence[Block]) -> list[tuple[int, int, str, str]]:
     """Return the links of all blocks: the block's number, the length of the link's text, its
-    address, and the target, which is the address before its fragment (the address itself if it has
-    no fragment, or only a fragment).
+    address, and the target, which is the address before its fragment (the address itself without a
+    fragment, or if it is only a fragment).
     """
     links: list[tuple[int, int, str, str]] = []
     for number, block in enumerate(blocks):

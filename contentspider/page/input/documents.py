@@ -4,21 +4,15 @@ limited processor time and memory (extra ``documents``).
 
 from __future__ import annotations
 
-import json
 import logging
 import signal
-import subprocess
-import sys
-import time
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import replace
 from html import escape
-from pathlib import Path
-from tempfile import TemporaryFile
 from urllib.parse import unquote
 
 from contentspider.ground.addresses import split_address
+from contentspider.ground.children import ChildError, End, Limits, never, run_child
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.extras import is_installed
 from contentspider.page.input.body import is_binary
@@ -59,14 +53,10 @@ MAX_BYTES = 30_000_000
 # `MAX_SECS`.
 MIN_SECS, MAX_SECS = 10, 60
 BYTES_PER_SEC = 100_000
-# A busy machine gives a process little of its time, which is not the fault of the file. So many
-# times the processor time may pass until the process counts as one that hangs.
-WALL_FACTOR = 20
+MEMORY_BYTES = 1_000_000_000
+READER = "contentspider.page.input.document_process:read_in_child"
+KILLED = -getattr(signal, "SIGKILL", 9)  # by others, such as the system when it lacks memory
 NO_TIME = "this machine is too busy, or the process hangs"
-POLL_SECS = 0.2
-# Signals that end the process of a file: the system's when the processor time is over (Windows has
-# none), and one that others send, such as the system when it lacks memory.
-OUT_OF_TIME, KILLED = -getattr(signal, "SIGXCPU", 0), -9
 META_NAMES = {
     "author": "author",
     "keywords": "keywords",
@@ -134,11 +124,6 @@ def seconds_for(body: bytes) -> float:
     return min(MIN_SECS + len(body) / BYTES_PER_SEC, MAX_SECS)
 
 
-def never() -> bool:
-    """Return False: nothing ends the reading early."""
-    return False
-
-
 def read_document(
     body: bytes,
     url: str,
@@ -150,7 +135,7 @@ def read_document(
 
     Return None for a file that is not a document, or without the extra ``documents``. Log the
     reason and return None if the file is larger than `MAX_BYTES`, encrypted or damaged, or needs
-    too much memory (`document_process.MEMORY_BYTES`). Reading also ends when *is_over* returns
+    too much memory (`MEMORY_BYTES`). Reading also ends when *is_over* returns
     True. Raises `SlowDocumentError` after *seconds* of processor time, and `BusyMachineError`.
     """
     kind = document_kind(body, content_type, url)
@@ -159,7 +144,7 @@ def read_document(
     if len(body) > MAX_BYTES:
         logger.info("%s cannot be read: it has more than %d bytes", url, MAX_BYTES)
         return None
-    document = _result([kind, str(seconds), content_type], body, seconds, is_over)
+    document = _read({"kind": kind, "content_type": content_type}, body, seconds, is_over)
     if problem := document["problem"]:
         logger.info("%s cannot be read: %s", url, problem)
         return None
@@ -186,65 +171,37 @@ def document_html(document: dict[str, str], url: str) -> str:
     )
 
 
-def _result(
-    arguments: list[str], body: bytes, seconds: float, is_over: Callable[[], bool]
+def _read(
+    arguments: dict[str, str], body: bytes, seconds: float, is_over: Callable[[], bool]
 ) -> dict[str, str]:
-    """Run the process that reads a file. Return its result (`document_process.read`), or, if the
-    process fails, a dict with only the ``problem``. Raises `SlowDocumentError` and
-    `BusyMachineError`.
+    """Read a file in a child process. Return its result (`document_process.read`), or, if the child
+    fails, a dict with only the ``problem``. Raises `SlowDocumentError` and `BusyMachineError`.
     """
     try:
-        code, output, errors = _run(arguments, body, seconds, is_over)
-    except subprocess.TimeoutExpired as error:
-        if is_over():
-            return {"problem": "the crawl ended"}
-        raise BusyMachineError(f"it was not read within {error.timeout:g} s: {NO_TIME}") from None
-    except OSError as error:
-        raise BusyMachineError(f"its process could not be run: {error}") from error
-    if code == 0:
-        return _parsed(output)
-    if code == OUT_OF_TIME:
+        result, _ = run_child(
+            READER,
+            {**arguments, "seconds": seconds},
+            body,
+            limits=Limits.of_work(seconds, MEMORY_BYTES),
+            is_over=is_over,
+            is_quiet=True,  # libraries print what they find in damaged files
+        )
+    except ChildError as error:
+        return {"problem": _problem(error, seconds)}
+    return dict(result)
+
+
+def _problem(error: ChildError, seconds: float) -> str:
+    """Return why a file cannot be read. Raises `SlowDocumentError` and `BusyMachineError`."""
+    if error.end is End.FAILED:
+        return f"{error.kinds[0]}: {error}"
+    if error.end is End.STOPPED:
+        return "the crawl ended"
+    if error.end is End.OUT_OF_TIME:
         raise SlowDocumentError(f"it takes more than {seconds:g} s of processor time")
-    if code == KILLED:
+    if error.end is End.DIED and error.status == KILLED:
         raise BusyMachineError("its process was killed; perhaps this machine lacks memory")
-    if code < 0:  # a library that gets no memory ends the whole process
-        return {"problem": f"it needs too much memory, or breaks its reader (signal {-code})"}
-    lines = errors.decode(errors="replace").strip().splitlines()
-    return {"problem": lines[-1] if lines else f"exit code {code}"}
-
-
-def _parsed(output: bytes) -> dict[str, str]:
-    try:
-        result: dict[str, str] = json.loads(output)
-    except ValueError as error:
-        return {"problem": str(error)}
-    return result
-
-
-def _run(
-    arguments: list[str], body: bytes, seconds: float, is_over: Callable[[], bool]
-) -> tuple[int, bytes, bytes]:
-    """Run the process that reads a file; return its exit code, output and errors. Raises
-    `subprocess.TimeoutExpired` after `WALL_FACTOR` times its *seconds*, or when *is_over*.
-    """
-    wall_seconds = WALL_FACTOR * seconds
-    end = time.monotonic() + wall_seconds
-    # The input is a file, because `communicate` loses the rest of a pipe's input at a timeout.
-    with TemporaryFile() as file:
-        file.write(body)
-        file.seek(0)
-        with subprocess.Popen(  # noqa: S603 - Python with a module of our own
-            [sys.executable, "-m", "contentspider.page.input.document_process", *arguments],
-            stdin=file,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            cwd=Path(__file__).resolve().parents[3],
-        ) as process:
-            while True:
-                wait = max(min(POLL_SECS, end - time.monotonic()), 0)
-                with suppress(subprocess.TimeoutExpired):
-                    output, errors = process.communicate(timeout=wait)
-                    return process.returncode, output, errors
-                if is_over() or time.monotonic() >= end:
-                    process.kill()
-                    raise subprocess.TimeoutExpired(process.args, wall_seconds)
+    if error.end is End.DIED:  # a library that gets no memory ends the whole process
+        return f"it needs too much memory, or breaks its reader ({error})"
+    reason = NO_TIME if error.end is End.HUNG else "it may be read later"
+    raise BusyMachineError(f"{error}: {reason}")

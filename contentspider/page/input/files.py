@@ -53,7 +53,7 @@ def html_files(folder: Path) -> Iterator[Path]:
 
 
 def _is_named_page(path: Path) -> bool:
-    """Tell whether a file's name is that of a page, such as ``a.html`` or ``a.html.gz``."""
+    """Tell whether a file has the name of a page, such as ``a.html`` or ``a.html.gz``."""
     name = path.name.lower()
     for suffix in PACKED_SUFFIXES:
         name = name.removesuffix(suffix)
@@ -85,8 +85,8 @@ def unpacked(body: bytes) -> bytes:
     """Return the HTML of a file that was saved as a server sent it: packed by gzip, Zstandard,
     Brotli or deflate, or not at all. Raises `PackedError`.
 
-    Brotli and deflate show themselves only when they are unpacked: what is binary is tried, and is
-    a page if it unpacks to markup.
+    Brotli and deflate show themselves only when they are unpacked: a binary file is tried, and is a
+    page if it unpacks to markup.
     """
     if body.startswith((GZIP_MARK, ZSTD_MARK)):
         return _unpack(body, encoding_of(body))

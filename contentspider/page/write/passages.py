@@ -194,7 +194,7 @@ class _Writer:
     def __init__(self, base: str, max_chars: int) -> None:
         self._resolver, self._max_chars = Resolver(base), max_chars
         self._least = int(max_chars * LEAST_SHARE)
-        # Characters of Markdown per character of text, in what was written last.
+        # Characters of Markdown per character of text, in the slice that was written last.
         self._density = 1.0
         # The Markdown of slices that were tried, by the number of their object, which they keep.
         self._tried: dict[int, tuple[Block, str]] = {}
@@ -329,8 +329,7 @@ class _Writer:
 
     def _smaller(self, unit: Unit, room: int) -> Iterator[Unit]:
         """Yield the smaller units of a unit that is too large: tables, groups of rows, slices."""
-        runs = [list(run) for _, run in groupby(unit, key=_table_of)]
-        rows = [list(row) for _, row in groupby(unit, key=_row_of)]
+        runs, rows = _parts(unit, _table_of), _parts(unit, _row_of)
         if len(runs) > 1:
             yield from runs
             return
@@ -462,6 +461,11 @@ def _units(blocks: Sequence[Block], least: int) -> list[Unit]:
             else:
                 units.append(unit)
     return units
+
+
+def _parts(unit: Unit, key: Callable[[Block], object]) -> list[Unit]:
+    """Return the runs of blocks of a unit that have the same *key*."""
+    return [list(run) for _, run in groupby(unit, key=key)]
 
 
 def _same(headings: Sequence[Block], others: Sequence[Block]) -> bool:

@@ -36,7 +36,7 @@ from contentspider.site.vote.teasers import teaser_slots
 from contentspider.site.vote.votes import VOTERS, vote
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from contentspider.ground.pickles import Pickled
     from contentspider.page.input.page import Page
@@ -51,6 +51,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+# Imported when a site is learned; see `contentspider.ground.child_process`.
+PRELOADED = ("sklearn.cluster", "sklearn.preprocessing", "sklearn.svm")
 # The SVM is trained on at most this many blocks, which takes about 1.5 s.
 MAX_TRAINING_BLOCKS = 60_000
 MAX_NOISE_TEXTS = 5_000
@@ -207,19 +209,13 @@ class SiteLearner:
             noise_texts = _noise_texts(site, probabilities >= 0.5)
         # A single page does not show its template: the prior judges the site's other pages.
         needs_rows = len(sample) > 1 or self.options.labels != VOTES
-        rows: list[Row] = []
-        if needs_rows:
-            features = SiteFeatures(self.options.features, site.table, noise_texts)
-            rows = [row for page in sample for row in features.rows(page.content)]
+        rows = self._rows(sample, site, noise_texts) if needs_rows else []
         classifier, decided = self._taught(rows, site, probabilities)
         is_refused = classifier is None and needs_rows
         if decided is None:
             decided = probabilities
         starts = np.searchsorted(site.pages, np.arange(1, len(sample)))
-        slot_of, baseline = cache(site.table.slot), None
-        if len(sample) >= ENOUGH_PAGES and not is_refused:
-            parts = [part.tolist() for part in np.split(decided, starts)]
-            baseline = Baseline.of(zip(sample, parts, strict=True), slot_of)
+        slot_of = cache(site.table.slot)
         return SiteModel(
             site=self.site,
             labels=self.options.labels,
@@ -235,7 +231,7 @@ class SiteLearner:
             is_refused=is_refused,
             summary=_summary(site, decided, probabilities),
             prior=site_labels.prior,
-            baseline=baseline,
+            baseline=None if is_refused else _baseline(sample, np.split(decided, starts), slot_of),
             # It is the quality of the labels, which the pages of a refused classifier do not get.
             quality=None if is_refused else site_labels.quality,
             learned_at=now(),
@@ -243,11 +239,16 @@ class SiteLearner:
             teasers=teaser_slots(sample, np.split(decided > 0.5, starts), slot_of),
         )
 
+    def _rows(self, sample: list[Page], site: SiteBlocks, noise_texts: frozenset[str]) -> list[Row]:
+        """Return the features of all blocks of the sample."""
+        features = SiteFeatures(self.options.features, site.table, noise_texts)
+        return [row for page in sample for row in features.rows(page.content)]
+
     def _taught(
         self, rows: list[Row], site: SiteBlocks, probabilities: Floats
     ) -> tuple[Classifier | None, Floats | None]:
-        """Return a classifier that is trained on *rows*, and what it says of them. Both are None
-        without rows, and if it does not say what it was taught.
+        """Return a classifier that is trained on *rows*, and its probabilities for them. Both are
+        None without rows, and if the classifier disagrees with its labels.
         """
         if not rows:
             return None, None
@@ -282,7 +283,7 @@ class SiteLearner:
             len(site.chars),
             100 * share,
         )
-        # Algorithm 1 of the paper, and other packages, may label what no classifier can learn.
+        # Labels of Algorithm 1 of the paper, and of other packages, may be impossible to learn.
         is_ours = self.options.labels in (VOTES, OWN)
         return f"it agrees with {share:.0%} of its labels" if is_ours and share < AGREES else ""
 
@@ -332,6 +333,16 @@ def _noise_texts(site: SiteBlocks, labels: Bools) -> frozenset[str]:
     blocks = all_blocks(site)
     texts = {blocks[index].text for index in np.flatnonzero(np.isin(site.texts, chosen)).tolist()}
     return frozenset(map(text_key, texts))
+
+
+def _baseline(
+    sample: Sequence[Page], decided: Sequence[Floats], slot_of: Callable[[str], str]
+) -> Baseline | None:
+    """Return what share of the text the model keeps in the sample; None for few pages."""
+    if len(sample) < ENOUGH_PAGES:
+        return None
+    parts = [part.tolist() for part in decided]
+    return Baseline.of(zip(sample, parts, strict=True), slot_of)
 
 
 def _summary(site: SiteBlocks, decided: Floats, probabilities: Floats) -> list[SlotSummary]:

@@ -69,7 +69,7 @@ def sample_pages(pages: Iterable[Page], text_keys: Collection[str] = ()) -> list
 def mergeable_sample(pages: Iterable[Page]) -> list[Page]:
     """Return the pages that `sample_pages` may choose from these and any other pages of their site.
 
-    They are some 400 at most. The sample of several such samples is that of all their pages.
+    They are some 400 at most. The sample of several such samples is the sample of all their pages.
     """
     first = _FirstPages(MAX_SAMPLE)
     of_templates: TemplatePages[Page] = TemplatePages(MAX_SAMPLE)

@@ -30,7 +30,7 @@ class LostProse:
     examples: list[str] = field(default_factory=list)
 
     def note(self, model: SiteModel, extraction: Extraction) -> None:
-        """Count a page. A listing, which may have no text of its own, loses nothing."""
+        """Count a page. A listing loses nothing: it may lack a text of its own."""
         self.pages += 1
         page = extraction.page
         is_short = len(extraction.text) < SENTENCE_CHARS and extraction.page_type != "listing"
@@ -38,7 +38,7 @@ class LostProse:
             self.add(0, 1, [page.url])
 
     def add(self, pages: int, lost: int, examples: list[str]) -> None:
-        """Add counts and examples, such as those of another process."""
+        """Add counts and examples, for example from another process."""
         self.pages, self.lost = self.pages + pages, self.lost + lost
         self.examples += examples[: MAX_EXAMPLES - len(self.examples)]
 

@@ -457,8 +457,8 @@ def _metadata_fields(
     requested: Collection[str],
     maker: _FieldMaker,
 ) -> dict[str, object]:
-    """Return the metadata that a page states, or else shows: title, dates, authors, and those of
-    the others that are *requested*. *site_fields* reads these in learned places.
+    """Return the metadata that a page states, or else shows: title, dates, authors, and the
+    others if they are *requested*. *site_fields* reads these in learned places.
     """
     is_listing = fields["page_type"] == "listing"
     title = maker.make("title", lambda: item_title(page, site_fields, is_listing), "")

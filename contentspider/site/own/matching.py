@@ -87,8 +87,8 @@ def rarely_announced(pages: Sequence[Page]) -> dict[str, frozenset[int]]:
     """Return the sources that few of *pages* announce, each with the numbers of these pages.
 
     A visitor can upload a feed and announce it on a page. The feeds of the site itself are
-    announced by its front page, or by at least `ANNOUNCED_SHARE` of its pages. Of a feed that no
-    page announces, for example one that the user gives, nothing is known, and it is not returned.
+    announced by its front page, or by at least `ANNOUNCED_SHARE` of its pages. A feed that
+    no page announces, for example one that the user gives, is not returned.
     """
     numbers_of: dict[str, set[int]] = {}
     for number, page in enumerate(pages):

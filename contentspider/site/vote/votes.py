@@ -196,8 +196,8 @@ def strongest_evidence(site: SiteBlocks, prior: Floats, objections: Sequence[Obj
 def headlines(site: SiteBlocks, odds: Floats) -> Bools:
     """Tell which blocks are the headlines of pages.
 
-    The headline of a page is the ``h1`` with the longest part of the page's title. There is none
-    if no text of the page is kept, or if a kept block says the same as the ``h1``.
+    The headline of a page is the ``h1`` with the longest part of the page's title. A page
+    lacks a headline if no text of it is kept, or if a kept block says the same as the ``h1``.
     """
     is_kept = odds >= 0
     prose = np.where(is_kept, site.unlinked, 0)

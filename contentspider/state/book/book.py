@@ -27,6 +27,7 @@ from contentspider.state.book.items import Items
 from contentspider.state.book.known import KnownPages
 from contentspider.state.book.own_texts import OwnAnswers, OwnTexts
 from contentspider.state.book.pages import BY_END, Pages
+from contentspider.state.book.refused import RefusedModels
 from contentspider.state.book.sample import PageSample
 from contentspider.state.book.schema import CRAWL_TABLES
 from contentspider.state.book.sites import Sites
@@ -157,6 +158,7 @@ class Book:
         self.own_answers = OwnAnswers(database)
         self.dead_links = DeadLinks(database)
         self.broken = BrokenAddresses(database)
+        self.refused = RefusedModels(database)
 
     @property
     def has_room(self) -> bool:

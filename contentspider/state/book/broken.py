@@ -1,6 +1,6 @@
 """Addresses that are known as broken: they fail in each crawl, while the rest of the site is read.
 
-They are no failures of a crawl, and crawls request them less and less often.
+They do not count as failures of a crawl, and crawls request them less and less often.
 """
 
 from __future__ import annotations
@@ -48,17 +48,17 @@ class BrokenAddresses:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        # By page id, as they were before the crawl; `begin` sets these two.
+        # By page id, as they were before the crawl, and the crawl's number; `begin` sets these two.
         self._before: dict[str, BrokenAddress] = {}
-        self._crawl = 0
+        self.crawl = 0
 
     def begin(self, crawl: int) -> None:
         """Read the addresses for a crawl. A resumed run belongs to its crawl."""
-        self._crawl = crawl
+        self.crawl = crawl
         self._before = {page_id(address.url): address for address in self.all()}
 
     def all(self) -> Iterator[BrokenAddress]:
-        """Yield all addresses, also those that failed in fewer crawls than `FAILED_CRAWLS`."""
+        """Yield all addresses, also if they failed in fewer crawls than `FAILED_CRAWLS`."""
         columns = ", ".join(BrokenAddress.__dataclass_fields__)
         rows = self._database.rows(f"SELECT {columns} FROM broken ORDER BY url")  # noqa: S608 - our own names
         return (BrokenAddress(*row) for row in rows)
@@ -78,11 +78,11 @@ class BrokenAddresses:
             return False
         address = self._before[page_id(url)]
         days = days_between(address.last, now())
-        return self._crawl < address.next_crawl and 0 <= days < MAX_DAYS
+        return self.crawl < address.next_crawl and 0 <= days < MAX_DAYS
 
     def _crawls_before(self, address: BrokenAddress) -> int:
         """Return in how many crawls before this one an address failed."""
-        return address.crawls - (address.last_crawl == self._crawl)
+        return address.crawls - (address.last_crawl == self.crawl)
 
     def add(self, url: str, reason: str) -> bool:
         """Record that an address failed in this crawl. Return whether it is known as broken only
@@ -91,7 +91,7 @@ class BrokenAddresses:
         before = self._before.get(page_id(url))
         crawls = 1 + (self._crawls_before(before) if before else 0)
         wait = min(2 ** max(crawls - FAILED_CRAWLS, 0), MAX_WAIT)
-        address = BrokenAddress(url, reason, crawls, self._crawl, self._crawl + wait, now())
+        address = BrokenAddress(url, reason, crawls, self.crawl, self.crawl + wait, now())
         self._database.do(
             "INSERT OR REPLACE INTO broken VALUES (?, ?, ?, ?, ?, ?, ?)",
             (page_id(url), *astuple(address)),
@@ -106,7 +106,7 @@ class BrokenAddresses:
 def few(
     failed: Iterable[str], read: Mapping[str, int], site_of: Callable[[str], str]
 ) -> frozenset[str]:
-    """Return the *failed* addresses of sites on which few addresses failed. *read* counts the
+    """Return the *failed* addresses of sites with few failed addresses. *read* counts the
     addresses that were read, by host; *site_of* returns the site of an address.
 
     If a site is down as a whole, or in large part, none of its addresses is broken.

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from contentspider.state.book.book import Book
 
 LEDGER_VERSIONS, HISTORY_VERSIONS = (11,), (11, 12)
+SAME_TABLES = "distrusted stale counters lastmods dead broken refused own_answers".split()
 IMPORTED = 1  # the run that has published what a history had
 # The columns of a page that are as they were.
 SAME = (
@@ -119,7 +120,16 @@ def import_history(old: OldHistory, book: Book) -> None:
         do("INSERT INTO anchors VALUES (?, ?, ?, ?)", (row[0], row[1], IMPORTED, row[2]))
     for row in old.rows("SELECT id, original, crawl, url FROM copies"):
         do("INSERT INTO copies VALUES (?, ?, ?, ?, ?)", (row[0], IMPORTED, *row[1:]))
-    for table in ("distrusted", "stale", "counters", "lastmods", "dead", "broken", "own_answers"):
+    for table in (
+        "distrusted",
+        "stale",
+        "counters",
+        "lastmods",
+        "dead",
+        "broken",
+        "refused",
+        "own_answers",
+    ):
         if old.has(table):
             _copy(old, table, book, table)
 

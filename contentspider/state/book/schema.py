@@ -114,6 +114,8 @@ CREATE TABLE dead (id TEXT PRIMARY KEY, first TEXT NOT NULL, last TEXT NOT NULL)
 CREATE TABLE broken (id TEXT PRIMARY KEY, url TEXT NOT NULL, reason TEXT NOT NULL,
     crawls INTEGER NOT NULL, last_crawl INTEGER NOT NULL, next_crawl INTEGER NOT NULL,
     last TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE refused (site TEXT PRIMARY KEY, crawls INTEGER NOT NULL,
+    last_crawl INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE own_answers (address TEXT PRIMARY KEY, site TEXT NOT NULL, etag TEXT NOT NULL,
     last_modified TEXT NOT NULL, texts BLOB NOT NULL);
 CREATE INDEX own_answers_by_site ON own_answers (site);

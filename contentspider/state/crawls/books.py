@@ -53,7 +53,7 @@ VERSION_END = 64  # bytes of a SQLite file, the last four of which are its versi
 INCOMPLETE_RUNS = 2  # after this many runs that lack only unreadable pages, a crawl starts over
 HIDDEN_FACT = "hidden"  # the sites that hide their pages
 HIDING = {
-    SHELL: "gives pages with hardly any text: scripts build them (--render auto reads them)",
+    SHELL: "gives pages with hardly any text, which scripts may fill in a browser (--render auto)",
     WALL: "gives the same page for most addresses, such as a consent or a form to log in",
 }
 # The states whose reasons a status shows.
@@ -324,7 +324,7 @@ def crawl_status(path: Path) -> str:
             lines.append(f"not learned again, with outdated models: {', '.join(unlearned)}")
         lines += ["addresses:", *_address_lines(book.frontier)]
         lines += [f"{site} {HIDING[kind]}" for site, kind in hidden_sites(book).items()]
-        lines += _broken_lines(book)
+        lines += _known_lines(book)
     if runs and not is_running and runs[-1].reason != FINISHED:
         lines += ["", "It is not finished: run the same command with --resume to continue."]
     return "\n".join(lines)
@@ -336,21 +336,31 @@ def hidden_sites(book: Book) -> dict[str, str]:
     return {str(site): kind for site, kind in hidden.items() if kind in HIDING}
 
 
-def hidden_in(path: Path) -> dict[str, str]:
-    """Return `hidden_sites` of the crawl with the book at *path*; none if it cannot be read."""
+def last_run(path: Path) -> tuple[Run | None, dict[str, str]]:
+    """Return the last run of the crawl with the book at *path*, and its `hidden_sites`; None if the
+    book cannot be read.
+    """
     with suppress(ContentSpiderError, *DAMAGE), closing(read_book(path)) as book:
-        return hidden_sites(book)
-    return {}
+        return book.runs.last(), hidden_sites(book)
+    return None, {}
 
 
-def _broken_lines(book: Book) -> list[str]:
-    """Return a line for each address that is known as broken."""
-    known = book.broken.known()
+def _known_lines(book: Book) -> list[str]:
+    """Return a line for each address that is known as broken, and for each site whose models are
+    refused in each crawl.
+    """
+    known, refused = book.broken.known(), book.refused.known()
     lines = [
+        f"{model.site}: its model was refused in each of the last {model.crawls} crawls, and its"
+        " pages were judged one by one"
+        for model in refused
+    ]
+    lines += [f"known as broken: {len(known)}"] if known else []
+    lines += [
         f"  {broken.url} ({broken.reason}; in {broken.crawls} crawls, last {broken.last})"
         for broken in known
     ]
-    return [f"known as broken: {len(known)}", *lines] if known else []
+    return lines
 
 
 def _run_lines(runs: Sequence[Run], is_running: bool) -> list[str]:

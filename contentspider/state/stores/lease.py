@@ -1,7 +1,8 @@
-"""Leases in a store: one process at a time holds a lease, and only it can replace what it names.
+"""Leases in a store: one process at a time holds a lease, and only it can replace the data that
+the lease names.
 
 A lease is one object, which is written only with the condition that nobody has written it since. It
-names its holder, and what the holder has published last. So a process that slept past its lease
+names its holder, and the state that it published last. So a process that slept past its lease
 can neither renew it nor publish: its condition fails. No two clocks are compared: a lease has ended
 if another process has seen the same object, unchanged, for as long as the lease lasts.
 """

@@ -250,7 +250,7 @@ class S3Objects(Objects):
             return None
 
     def mark(self, name: str) -> str:
-        """Return an object's ETag, "" if there is no object."""
+        """Return an object's ETag, "" if the object is missing."""
         try:
             with self._as_remote_error(f"{name} cannot be read"):
                 return str(self._call("head_object", name)["ETag"])

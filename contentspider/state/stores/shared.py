@@ -119,7 +119,7 @@ class SharedFiles:
         return self._note().unsent
 
     def is_changed(self, files: Mapping[str, Path]) -> bool:
-        """Tell whether *files* differ from those that were in the store last."""
+        """Tell whether *files* differ from the files that were in the store last."""
         known = {name: entry.sha256 for name, entry in self._note().files.items()}
         return known != {name: _digest(path) for name, path in files.items()}
 

@@ -98,7 +98,7 @@ class SiteState:
         return cls(objects, name, crawl_book(name, state_dir), models, secs, run)
 
     def pull(self) -> bool:
-        """Download the state, unless the files here are those of the store, or newer. Return
+        """Download the state, unless the local files are as new as the store, or newer. Return
         whether the store has one. Needs no lease.
         """
         for _ in range(ATTEMPTS):
@@ -121,7 +121,7 @@ class SiteState:
         )
 
     def push(self, **facts: Any) -> None:
-        """Upload what has changed, and let the lease name it, with other *facts*. Raises
+        """Upload all changes, and let the lease name the new state, with other *facts*. Raises
         `LeaseLostError` if another process holds the lease: then nothing has changed in the store.
         """
         old = self._manifest
@@ -142,7 +142,7 @@ class SiteState:
         self._objects.delete(self._objects.names(self._folder) - self._manifest.objects())
 
     def _new_name(self) -> str:
-        # Names are never used twice: who lost the lease must not delete what the next one needs.
+        # Names are never used twice: who lost the lease must not delete objects of the next holder.
         return f"{self._folder}/{uuid.uuid4().hex}"
 
     def _upload(self, path: Path, old: list[Chunk] | None) -> list[Chunk]:

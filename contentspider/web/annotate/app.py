@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from contentspider.web.annotate.session import Session
 
 MAX_REQUEST_BYTES = 1_000_000
-# What the conversion of a request's JSON may raise. (1e999 is no integer, and lists may be nested
+# Errors in the conversion of a request's JSON. (1e999 cannot be an integer, and lists may be nested
 # too deeply.)
 BAD_REQUEST = (ValueError, TypeError, LookupError, AttributeError, OverflowError, RecursionError)
 

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 KEEP, DROP = "keep", "drop"
 ESCAPED = re.compile(r"[^\w-]")
-NUMBER = "0"  # stands for long numbers in the names of a path
+# Stands for a long number in a name of a path, unless the page numbers nearly all of its names.
+NUMBER = re.compile(r"(?<!\d)0(?!\d)")
 
 
 def selectors(slot: str) -> Iterable[str]:
@@ -48,7 +49,7 @@ def selectors(slot: str) -> Iterable[str]:
 
 
 def _step(step: str) -> str:
-    names = [name for name in step_names(step) if name[0] in "#." and NUMBER not in name]
+    names = [name for name in step_names(step) if name[0] in "#." and not NUMBER.search(name)]
     return step_tag(step) + "".join(name[0] + _escaped(name[1:]) for name in names)
 
 

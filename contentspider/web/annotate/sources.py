@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from protego import Protego
@@ -169,6 +169,14 @@ def _shorten(name: str) -> str:
     return f"{beginning}-{blake2b(data, digest_size=4).hexdigest()}"
 
 
+def _is_page(record: Any) -> bool:
+    """Tell whether a record of a WARC file is an HTML page that a server answered."""
+    headers = record.http_headers
+    if record.rec_type != "response" or not headers or headers.get_statuscode() != "200":
+        return False
+    return "html" in headers.get_header("Content-Type", "").lower()
+
+
 def _read_warc(path: Path) -> Iterator[Fetched]:
     """Yield the HTML pages in a WARC file."""
     require("warc", "reading a WARC file")
@@ -177,17 +185,14 @@ def _read_warc(path: Path) -> Iterator[Fetched]:
 
     try:
         with path.open("rb") as file:
-            for record in ArchiveIterator(file):
-                if record.rec_type != "response" or not record.http_headers:
-                    continue
-                kind = record.http_headers.get_header("Content-Type") or ""
-                if record.http_headers.get_statuscode() == "200" and "html" in kind.lower():
-                    url = record.rec_headers.get_header("WARC-Target-URI") or ""
-                    try:
-                        # warcio unpacks all encodings but Zstandard.
-                        yield Fetched(url, unpacked(record.content_stream().read()), kind)
-                    except PackedError as error:
-                        logger.warning("%s is left out: %s", url, error)
+            for record in filter(_is_page, ArchiveIterator(file)):
+                url = record.rec_headers.get_header("WARC-Target-URI", "")
+                kind = record.http_headers.get_header("Content-Type")
+                try:
+                    # warcio unpacks all encodings but Zstandard.
+                    yield Fetched(url, unpacked(record.content_stream().read()), kind)
+                except PackedError as error:
+                    logger.warning("%s is left out: %s", url, error)
     except OSError as error:
         raise ContentSpiderError(f"{path} cannot be read ({error.strerror or error})") from error
     except ArchiveLoadFailed as error:

@@ -29,7 +29,12 @@ def memory_limit() -> float:
 def spare_memory() -> float:
     """Return how many bytes the limit leaves to this process; infinite without a limit."""
     limit = memory_limit()
-    return limit - _size(0) if limit < math.inf else limit
+    return limit - virtual_memory() if limit < math.inf else limit
+
+
+def virtual_memory() -> int:
+    """Return the size of the address space in bytes; 0 on systems without ``/proc``."""
+    return _size(0)
 
 
 def resident_memory() -> int:
