@@ -7,11 +7,15 @@ import re
 import sys
 import time
 import uuid
+from contextlib import closing
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
 import pytest
 
+from contentspider.state.book.book import Book
+from contentspider.state.book.copying import has_unfinished_run
+from contentspider.state.outcome import FINISHED, SHUTDOWN
 from contentspider.state.stores import remote
 from contentspider.state.stores.remote import (
     Objects,
@@ -21,7 +25,7 @@ from contentspider.state.stores.remote import (
     without_secrets,
     writer,
 )
-from contentspider.state.stores.shared import ATTEMPTS, Note, SharedFiles
+from contentspider.state.stores.shared import ATTEMPTS, Note, SharedBook, SharedFiles
 from tests.messages import raises
 
 if TYPE_CHECKING:
@@ -394,3 +398,33 @@ def test_unreadable_pointer_raises_remote_error(
     objects.replace("site/whole.json", json.dumps(record).encode(), "")
     with pytest.raises(RemoteError, match=f"/site/whole.json cannot be read: {said}"):
         Machine(objects, tmp_path / "third").shared.pull()
+
+
+def test_unfinished_crawl_is_moved_aside_if_another_machine_has_finished_one(
+    objects: Objects, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    paths = [tmp_path / name / "e.org.sqlite" for name in ("first", "second")]
+    first, second = (SharedBook(objects, path) for path in paths)
+
+    def crawl(path: Path, shared: SharedBook, reason: str) -> None:
+        with closing(Book(path)) as book:
+            book.begin_crawl()
+            book.begin_run()
+            if reason == FINISHED:
+                shared.begin_change()
+                book.publish(is_complete=True)
+            book.end_run(reason)
+
+    crawl(paths[0], first, FINISHED)
+    first.push()
+    second.pull()
+    crawl(paths[1], second, SHUTDOWN)
+    second.pull()
+    assert not list(paths[1].parent.glob("unsent-*")), "nobody has crawled since"
+    crawl(paths[0], first, FINISHED)
+    first.push()
+    second.pull()
+    (aside,) = paths[1].parent.glob("unsent-*/e.org.sqlite")
+    assert has_unfinished_run(aside)
+    assert not has_unfinished_run(paths[1])
+    assert "are moved to" in caplog.text

@@ -23,7 +23,7 @@ from typing import Any
 
 from contentspider.ground.atomic import write_atomically
 from contentspider.ground.times import now
-from contentspider.state.book.copying import copy_book
+from contentspider.state.book.copying import copy_book, has_unfinished_run
 from contentspider.state.database import PARTS
 from contentspider.state.stores.remote import Objects, RemoteError, ReplacedError, writer
 
@@ -75,8 +75,10 @@ class SharedFiles:
         """Return the pointer's URL."""
         return f"{self._objects.url}/{self._pointer}"
 
-    def pull(self) -> None:
-        """Download the store's files. Unsent local files are moved aside if the store changed."""
+    def pull(self, has_more: bool = False) -> None:
+        """Download the store's files. If the store has changed, unsent local files are moved aside,
+        and so are others if they have more than what was sent (*has_more*).
+        """
         for _ in range(ATTEMPTS):
             note = self._note()
             pointer = self._objects.read(self._pointer)
@@ -95,7 +97,7 @@ class SharedFiles:
                 partial = Path(name)
                 if not self._fetch(files, partial):
                     continue  # another writer has replaced the objects
-                if note.unsent:
+                if note.unsent or has_more:
                     self._set_aside()
                 self._move_into_place(files, partial)
             self._write_note(Note(self._objects.url, mark, files))
@@ -253,7 +255,7 @@ class SharedBook:
     def pull(self) -> None:
         """Download the book, or upload one that an earlier run left; raises `RemoteError`."""
         try:
-            self._shared.pull()
+            self._shared.pull(has_more=self.path.is_file() and has_unfinished_run(self.path))
         except OSError as error:
             raise RemoteError(f"{self.path} cannot be written: {error}") from error
         self.push()
