@@ -299,9 +299,10 @@ class Database:
                 connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
     def give_back(self, pages: int) -> bool:
-        """Commit, and return some free database pages to the system; tell whether there are more.
-        Raises `LedgerFullError`.
+        """Commit, and return some free database pages to the system; tell whether there are more
+        that can be returned. Raises `LedgerFullError`.
         """
+        before = self.count("PRAGMA freelist_count")
         try:
             # `execute` would stop after the first page.
             self._connection.executescript(f"PRAGMA incremental_vacuum({pages})")
@@ -309,7 +310,7 @@ class Database:
             raise LedgerFullError(f"{self.name}: {error}") from error
         if self.is_durable:
             self.do("BEGIN")
-        return self.count("PRAGMA freelist_count") > 0
+        return 0 < self.count("PRAGMA freelist_count") < before
 
     def rollback(self) -> None:
         """Drop all changes since the last commit; a resumed crawl makes them again."""
