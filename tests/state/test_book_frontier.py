@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from typing import TYPE_CHECKING
 
@@ -133,7 +134,10 @@ def test_only_addresses_to_retry_keep_their_requests(book: Book) -> None:
         row = add(book, name)
         take(book)
         book.frontier.finish(row, state)
-    query = "SELECT state, request FROM addresses ORDER BY number"
+    query = (
+        "SELECT state, request FROM addresses LEFT JOIN requests ON address = number"
+        " ORDER BY number"
+    )
     rows = list(book.database.rows(query))
     assert rows == [("retry", "{}"), ("failed", None), ("held", None)]
 
@@ -284,8 +288,12 @@ def test_first_released_item_represents_its_page(book: Book) -> None:
 def test_user_item_is_stored_with_our_field_names(book: Book) -> None:
     line = b'{"headline": "Tea", "title": 7, "price": 3, "text": "x"}'
     names = {"title": "headline", "content": "text", "language": "lang"}
-    number = record(book, "1", line, page_id="a", names=names)
-    assert book.items.released("a") == (number, {"title": "Tea", "content": "x", "price": 3})
+    record(book, "1", line, page_id="a", names=names)
+    released = book.items.released("a")
+    assert released is not None
+    number, item = released
+    assert item == {"title": "Tea", "content": "x", "price": 3}
+    assert json.loads(book.contents.get(number)) == item
 
 
 def test_released_items_of_a_page_get_the_fields_of_another_model(book: Book) -> None:

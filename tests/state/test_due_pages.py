@@ -137,7 +137,7 @@ def test_sitemap_dates_are_judged_by_observed_changes(
     if was_said is not None:
         book.sitemap_dates.note(found.name, was_said)
     see(book, found)
-    counts = asyncio.run(Lastmods(book).count(lambda: no_pause(0, 0)))
+    counts = asyncio.run(Lastmods(book).count(lambda: no_pause("")))
     assert counts == ({} if truth is None else {SITE: truth})
     # What an interrupted end has counted is not counted twice.
-    assert asyncio.run(Lastmods(book).count(lambda: no_pause(0, 0))) == counts
+    assert asyncio.run(Lastmods(book).count(lambda: no_pause(""))) == counts

@@ -175,8 +175,8 @@ def test_first_crawl_without_an_item_is_among_the_last_crawls(site: Site, tmp_pa
     site.answer = lambda _: (404, "text/html", b"")
     done = run("crawl", site.url, "--own-site", "--no-sitemaps", cwd=tmp_path, check=False)
     assert done.returncode == Outcome.NOTHING_READ
-    (history,) = tmp_path.rglob("history/*.sqlite")
-    crawl = last_crawl(history)
+    (book,) = tmp_path.rglob("*.sqlite")
+    crawl = last_crawl(book)
     assert crawl is not None
     assert (crawl["pages"], crawl["outcome"]) == (0, "nothing_read")
 
