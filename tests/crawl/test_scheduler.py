@@ -236,7 +236,7 @@ def test_unreadable_request_does_not_stop_others(
     for number in range(3):
         scheduler.enqueue_request(Request(f"http://x/{number}"))
     text = '{"callback": "gone"}'
-    keeper.book.database.do("UPDATE addresses SET request = ? WHERE number < 3", (text,))
+    keeper.book.database.do("UPDATE requests SET request = ? WHERE address < 3", (text,))
     assert taken(scheduler) == ["2"]
     assert (
         caplog.text.count("cannot be requested: " + wording("crawl.no-such-callback") + " 'gone'")

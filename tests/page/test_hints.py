@@ -136,7 +136,7 @@ def test_damaged_json_ld_yields_only_strings_it_contains() -> None:
     for unit in ('{"a":', "[", '"', "/*", "{}", '{"a":"b",', "<![CDATA[", " ", ", ", '\\"'):
         read_json_ld(unit * (500_000 // len(unit)))
         read_json_ld('"' + unit * (499_000 // len(unit)) + "\\")
-    assert time.process_time() - started < 60 * loop_secs()
+    assert time.process_time() - started < 200 * loop_secs()
 
 
 def test_hints_shared_by_many_pages_are_ignored() -> None:

@@ -161,12 +161,12 @@ def test_content_that_is_replaced_often_stays_readable(database: Database) -> No
         number = contents.put(ITEM, b"the item %d" % time, number)
     assert number is not None
     assert Contents(database).get(number) == b"the item 49"
-    assert database.count("SELECT count(DISTINCT base) FROM contents") == 1
+    assert database.count("SELECT count(DISTINCT base) FROM contents") == MAX_BASES
 
 
 def test_long_chain_of_bases_is_damage(database: Database) -> None:
     contents = Contents(database)
-    numbers = [contents.put(ITEM, b"the same") for _ in range(MAX_BASES + 2)]
+    numbers = [contents.put(ITEM, b"the same") for _ in range(MAX_BASES + 3)]
     database.do("UPDATE contents SET base = number - 1 WHERE number > 1")
     with pytest.raises(DAMAGE):
         Contents(database).get(numbers[-1])
