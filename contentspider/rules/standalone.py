@@ -67,9 +67,6 @@ NO_RULE = -1
 # The errors that reading an invalid rule file may raise.
 UNREADABLE = (etree.XMLSyntaxError, AttributeError, LookupError, TypeError, ValueError)
 
-# The tag, the id and the classes of an element, each in all ways that rules may write it.
-Key = tuple[str, tuple[str, ...], tuple[str, ...]]
-
 
 class RuleError(ValueError):
     """A rule or a rule file is invalid; the message says why."""
@@ -98,13 +95,12 @@ class Element:
             return f"{self.tag}#{self.id}"
         return f"{self.tag}.{self.name}" if self.name else self.tag
 
-    def matches(self, key: Key) -> bool:
-        """Tell whether an element with the tag, id and classes in *key* matches."""
-        tag, ids, names = key
+    def matches(self, node: _Element) -> bool:
+        """Tell whether an element of a page matches."""
         return (
-            tag == self.tag
-            and (not self.id or self.id in ids)
-            and (not self.name or self.name in names)
+            node.tag == self.tag
+            and (not self.id or self.id in _names("-".join(node.get("id", "").split())))
+            and (not self.name or self.name in _names(node.get("class", "")))
         )
 
 
@@ -258,13 +254,10 @@ class Rules:
 
     def _match(self, node: _Element) -> int:
         """Return the number of the rule that decides about an element, or `NO_RULE`."""
-        numbers = self._of_tag.get(node.tag)
-        if numbers:
-            key = _key(node)
-            for number in numbers:
-                rule = self.rules[number]
-                if rule.element.matches(key) and _is_at(node, rule):
-                    return number
+        for number in self._of_tag.get(node.tag, ()):
+            rule = self.rules[number]
+            if rule.element.matches(node) and _is_at(node, rule):
+                return number
         return NO_RULE
 
 
@@ -272,19 +265,17 @@ def _is_at(node: _Element, rule: Rule) -> bool:
     """Tell whether an element has the parent and the place that a rule names."""
     if rule.parent:
         parent = node.getparent()
-        if parent is None or not rule.parent.matches(_key(parent)):
+        if parent is None or not rule.parent.matches(parent):
             return False
     before = islice(node.itersiblings(node.tag, preceding=True), rule.place)
     return not rule.place or sum(1 for _ in before) == rule.place - 1
 
 
-def _key(node: _Element) -> Key:
-    """Return the tag, id and classes of an element: as they are, and with ``0`` for long numbers.
-    Models know names with numbers of pages that number nearly all of their names.
+def _names(value: str) -> list[str]:
+    """Return the names in an attribute: as they are, and with ``0`` for long numbers. Models know
+    names with numbers of pages that number nearly all of their names.
     """
-    id_, classes = "-".join(node.get("id", "").split()), node.get("class", "")
-    names = (*classes.split(), *LONG_NUMBER.sub("0", classes).split())
-    return node.tag, (id_, LONG_NUMBER.sub("0", id_)), names
+    return [*value.split(), *LONG_NUMBER.sub("0", value).split()]
 
 
 def _parse(html: str) -> _Element:

@@ -114,6 +114,8 @@ def test_unclosed_elements_are_counted() -> None:
     assert rules.read(html).unbalanced == [1, 0, 0]
     html = "<section><div class=a>one</section><div class=a>two<!--/div-->"
     assert rules.read(html).unbalanced == [2, 0, 0]
+    body = parsed("keep body").read("<p>one")
+    assert (body.matched, body.unbalanced) == ([1], [0])
 
 
 @pytest.mark.parametrize(
