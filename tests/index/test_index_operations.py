@@ -11,11 +11,12 @@ from filelock import FileLock
 
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.index import operations
-from contentspider.index.engine import ENGINES, Engine, create_engine
+from contentspider.index.engine import ENGINES, create_engine
 from contentspider.index.errors import EngineDownError, EngineError
 from contentspider.index.operations import open_index, rebuild, sync, verify
 from contentspider.index.schema import Manifest, SchemaMismatchError
 from contentspider.index.sqlite import SQLiteEngine
+from contentspider.index.term_engine import TermEngine
 from tests.indexes import Crawls, Memory
 
 if TYPE_CHECKING:
@@ -138,7 +139,7 @@ class OldEngine(SQLiteEngine):
     """An engine with the names of an earlier interface."""
 
     _found = SQLiteEngine._search_terms
-    _search_terms = Engine._search_terms
+    _search_terms = TermEngine._search_terms
 
 
 def test_engine_for_another_version_is_an_error_that_names_what_it_lacks(
