@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 AT = "2026-01-02T03:04:05.123456Z"
-SEARCHED = {"q", "filter", "facets", "offset", "limit", "page", "hitsPerPage", "indexUid"}
+SEARCHED = {"q", "filter", "facets", "offset", "limit", "page", "hitsPerPage"}
 SEARCHED |= {"attributesToRetrieve", "matchingStrategy", "showRankingScore", "sort"}
 SEARCHED |= {"attributesToHighlight", "highlightPreTag", "highlightPostTag"}
 SEARCHED |= {"attributesToCrop", "cropLength"}
@@ -329,9 +329,8 @@ class FakeMeilisearch(ThreadingHTTPServer):
                 return self.enqueue("documentDeletion", partial(self.drop, name, asked), [])
             case "POST", ["indexes", name, "documents", "fetch"]:
                 return self.index(name).fetch(asked)
-            case "POST", ["multi-search"]:
-                queries = asked["queries"]
-                return {"results": [self.index(one["indexUid"]).search(one) for one in queries]}
+            case "POST", ["indexes", name, "search"]:
+                return self.index(name).search(asked)
             case "POST", ["swap-indexes"]:
                 return self.enqueue("indexSwap", partial(self.swap, asked), [])
         raise AssertionError(f"{method} {path} is not known here")

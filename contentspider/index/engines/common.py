@@ -18,7 +18,7 @@ from contentspider.index.questions import subject_of
 from contentspider.index.schema import DATE_FIELDS, FACETS, valid_utf8
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from contentspider.index.engine import Query
 
@@ -120,3 +120,15 @@ def marked_pieces(text: str) -> list[tuple[str, bool]]:
     """
     parts = re.split(f"[{MARK_START}{MARK_END}]", SPACES.sub(" ", text))
     return [(part, bool(number % 2)) for number, part in enumerate(parts) if part]
+
+
+def content_snippet(content: str, snippets: Iterable[str]) -> list[tuple[str, bool]]:
+    """Return the parts of the first of *snippets* that comes from the *content*; [] if none does.
+
+    Fields that repeat several texts also give snippets of titles and other texts.
+    """
+    content = SPACES.sub(" ", content)
+    for pieces in map(marked_pieces, snippets):
+        if "".join(text for text, _ in pieces) in content:
+            return pieces
+    return []

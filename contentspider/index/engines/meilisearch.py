@@ -217,52 +217,41 @@ class MeilisearchEngine(ServerEngine):
             return [dict(document) for document in self._index.get_documents(parameters).results]
 
     def _indexed_languages(self) -> Iterable[str]:
-        (response,) = self._multi_search({"q": "", "hitsPerPage": 0, "facets": ["language"]})
         with self._translate_errors():
+            response = self._index.search("", {"hitsPerPage": 0, "facets": ["language"]})
             return list(response["facetDistribution"].get("language", {}))
 
     def _search_server(self, query: Query, words: Sequence[str]) -> Results:
-        # One condition of each inner list has to be true.
-        filters: list[str | list[str]] = [
-            *(_any_of(name, values) for name, values in query.conditions.items()),
-            *(list(map(_condition, alternatives)) for alternatives in query.required),
-        ]
         for strategy in ("all", "last"):
-            search = {"q": " ".join(words), "filter": filters, "matchingStrategy": strategy}
-            results = self._results(query, search)
+            results = self._results(query, words, strategy)
             if results.total:
                 break
         return results
 
-    def _results(self, query: Query, search: Mapping[str, object]) -> Results:
-        """Return a page of the results of a search, with the counts of all results."""
+    def _results(self, query: Query, words: Sequence[str], strategy: str) -> Results:
+        """Return the results of a query by a strategy of matching."""
         paths = {name: name for name in FACETS}
         paths |= {f"fields.{name}": f"{OWN}.{TEXT}.{name}" for name in query.counted}
-        # Only a search with "hitsPerPage" counts all hits; with "limit" the total is an estimate.
-        totals, page = self._multi_search(
-            {**search, "hitsPerPage": 0, "facets": list(paths.values())},
-            {
-                **search,
-                **SNIPPETS,
-                "sort": _order(query.order),
-                "offset": query.offset,
-                "limit": query.limit,
-                "showRankingScore": True,
-            },
-        )
+        options = {
+            **SNIPPETS,
+            # One condition of each inner list has to be true.
+            "filter": [
+                *(_any_of(name, values) for name, values in query.conditions.items()),
+                *(list(map(_condition, alternatives)) for alternatives in query.required),
+            ],
+            "matchingStrategy": strategy,
+            "facets": list(paths.values()),
+            "sort": _order(query.order),
+            # Only a search by pages counts all hits. A page has the hits before the offset, too.
+            "hitsPerPage": query.offset + query.limit,
+            "showRankingScore": True,
+        }
         with self._translate_errors():
-            counts = totals["facetDistribution"]
+            response = self._index.search(" ".join(words), options)
+            counts = response["facetDistribution"]
             facets = {name: dict(counts.get(path, {})) for name, path in paths.items()}
-            return Results(list(map(_hit, page["hits"])), int(totals["totalHits"]), facets)
-
-    def _multi_search(self, *searches: Mapping[str, object]) -> list[dict[str, Any]]:
-        """Send several searches in one request, and return their results."""
-        with self._translate_errors():
-            bodies = [{"indexUid": self._name, **search} for search in searches]
-            results = self._client.multi_search(bodies)["results"]
-            if len(results) != len(searches):
-                raise EngineDownError(f"{self._display_url} sent an incomplete response")
-            return results
+            hits = [_hit(hit) for hit in response["hits"][query.offset :]]
+            return Results(hits, int(response["totalHits"]), facets)
 
     @contextmanager
     def rebuild(self) -> Iterator[tuple[MeilisearchEngine, str]]:

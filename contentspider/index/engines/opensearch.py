@@ -20,9 +20,8 @@ from contentspider.index.engines.clients import (
 from contentspider.index.engines.common import (
     MARK_END,
     MARK_START,
-    SPACES,
     ServerEngine,
-    marked_pieces,
+    content_snippet,
     parse_server_url,
 )
 from contentspider.index.errors import EngineDownError, EngineError, is_temporary
@@ -328,28 +327,24 @@ class OpenSearchEngine(ServerEngine):
                 {"multi_match": {"query": word, "fields": QUERY_FIELDS, **options}}
                 for word in words[:MAX_TERMS]
             ]
-            results = self._results(query, {occur: clauses} if words else {})
+            results = self._results(query, {"bool": {occur: clauses}})
             if results.total or not words:
                 break
         return results
 
-    def _results(self, query: Query, conditions: dict[str, Any]) -> Results:
-        """Return the documents that fulfil *conditions* and the filters of a query."""
+    def _results(self, query: Query, clause: Mapping[str, Any]) -> Results:
+        """Return the documents that match a clause and the filters of a query."""
         filters: list[dict[str, Any]] = [
             *({"terms": {name: values}} for name, values in query.conditions.items()),
-            *(
-                {"bool": {"should": list(map(_condition, each)), "minimum_should_match": 1}}
-                for each in query.required
-            ),
+            *({"bool": {"should": list(map(_condition, each))}} for each in query.required),
         ]
-        least = {"minimum_should_match": 1} if "should" in conditions else {}
         paths = {name: name for name in FACETS}
         paths |= {f"fields.{name}": f"{OWN}.{TEXT}.{name}" for name in query.counted}
         response = self._search(
             {
                 "query": {
                     "boosting": {
-                        "positive": {"bool": {"filter": filters, **conditions, **least}},
+                        "positive": {"bool": {"must": clause, "filter": filters}},
                         "negative": {"terms": {"page_type": list(DEMOTED_TYPES)}},
                         "negative_boost": DEMOTED_WEIGHT,
                     }
@@ -448,15 +443,11 @@ def _order(order: Order | None) -> list[Any]:
 
 
 def _hit(hit: Mapping[str, Any]) -> Hit:
-    """Return a hit of the server's with its snippet of the content.
-
-    `STEMS` have all texts of a page, so a snippet from there may be of another text.
-    """
-    source, snippets = hit["_source"], hit.get("highlight", {})
-    marked = snippets.get("content") or next(iter(snippets.values()), [""])
-    pieces = marked_pieces(marked[0])
-    is_content = "".join(text for text, _ in pieces) in SPACES.sub(" ", source.get("content", ""))
-    return Hit(source, float(hit["_score"]), snippet=pieces if is_content else [])
+    """Return a hit of the server's with its snippet."""
+    source = hit["_source"]
+    snippets = [snippet for texts in hit.get("highlight", {}).values() for snippet in texts]
+    pieces = content_snippet(source.get("content", ""), snippets)
+    return Hit(source, float(hit["_score"]), snippet=pieces)
 
 
 def _record(document: Document) -> dict[str, Any]:

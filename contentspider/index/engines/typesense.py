@@ -9,6 +9,7 @@ import json
 import re
 from contextlib import contextmanager, suppress
 from decimal import Decimal
+from itertools import chain
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
@@ -24,8 +25,8 @@ from contentspider.index.engines.common import (
     SNIPPET_WORDS,
     ServerEngine,
     api_key,
+    content_snippet,
     dates_to_timestamps,
-    marked_pieces,
     parse_server_url,
     timestamps_to_dates,
 )
@@ -382,9 +383,10 @@ def _line(document: Document) -> str:
 
 def _hit(hit: Mapping[str, Any]) -> Hit:
     """Return a hit of Typesense's with its snippet."""
-    snippets = [each.get("snippet") or each["snippets"][0] for each in hit["highlights"]]
-    pieces = marked_pieces(snippets[0]) if snippets else []
-    return Hit(_record(hit["document"]), float(hit.get("text_match", 0)), snippet=pieces)
+    record = _record(hit["document"])
+    marked = [each.get("snippets") or [each["snippet"]] for each in hit["highlights"]]
+    pieces = content_snippet(record.get("content", ""), chain(*marked))
+    return Hit(record, float(hit.get("text_match", 0)), snippet=pieces)
 
 
 def _record(document: dict[str, Any]) -> dict[str, Any]:
