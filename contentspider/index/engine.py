@@ -113,9 +113,9 @@ class Engine(ABC):
     Any method may raise `EngineDownError` (a retry may help) or `EngineError` (a retry does not
     help). Callers use an engine from one thread at a time. A batch for `upsert` has at most
     *max_documents* documents and about *max_bytes* bytes. A subclass sets *_display_url*: the URL
-    without credentials, for messages. *searches_terms* tells whether the engine
-    searches the terms that contentspider makes of a query's words (`TermEngine`), with synonyms and
-    corrections. Other engines search the words by their own rules.
+    without credentials, for messages. *searches_terms* tells whether the engine searches the terms
+    that contentspider makes of a query's words (`TermEngine`), with synonyms and corrections. Other
+    engines search the words by their own rules.
     """
 
     max_documents = 500

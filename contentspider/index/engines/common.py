@@ -92,8 +92,10 @@ class ServerEngine(Engine):
     """
 
     def _search_words(self, query: Query) -> Results:
+        if not query.words.strip():
+            return self._search_server(query, [])
         words = _plain_words(subject_of(query.words, self._query_languages(query)))
-        if query.words.strip() and not words:
+        if not words:
             return Results([], 0, {name: {} for name in FACETS})
         return self._search_server(query, words)
 
