@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from contentspider.ground.extras import MissingExtraError, require
 from contentspider.ground.plugins import PlugIns
-from contentspider.index.corrections import correct, with_completions
 from contentspider.index.embedders import chosen_embedder
 from contentspider.index.errors import EngineError
 from contentspider.index.filters import check_names, check_order, fields_of
 from contentspider.index.own_fields import TEXT
-from contentspider.index.questions import subject_of
 from contentspider.index.schema import FACETS, Document, DocumentState, Manifest, valid_utf8
 from contentspider.index.synonyms import NO_SYNONYMS, Synonyms
 from contentspider.index.words import stemmer_name
@@ -26,7 +24,6 @@ if TYPE_CHECKING:
 
     from contentspider.index.embedders import NamedEmbedder
     from contentspider.index.filters import Comparison, Condition, Order
-    from contentspider.index.words import Term
 
 Serialised = TypeVar("Serialised")
 
@@ -81,12 +78,15 @@ class Hit:
     """A document that matches a query: its fields (*record*), and the engine's relevance *score*.
 
     Scores are comparable within one search only. *nearest_section* is the number of the section
-    (`page_sections`) that is nearest in meaning to the query, or -1 if that is not known.
+    (`page_sections`) that is nearest in meaning to the query, or -1 if that is not known. *snippet*
+    is the engine's own snippet of the content, in parts, each with True if it matches the query. It
+    is empty if the content does not match, and None if the engine makes no snippets.
     """
 
     record: Mapping[str, Any]
     score: float
     nearest_section: int = -1
+    snippet: Sequence[tuple[str, bool]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,14 +113,14 @@ class Engine(ABC):
     Any method may raise `EngineDownError` (a retry may help) or `EngineError` (a retry does not
     help). Callers use an engine from one thread at a time. A batch for `upsert` has at most
     *max_documents* documents and about *max_bytes* bytes. A subclass sets *_display_url*: the URL
-    without credentials, for messages. A subclass that sends the query's words to
-    a search engine, instead of the terms that it gets, sets *searches_terms* to False. It cannot
-    search synonyms.
+    without credentials, for messages. *searches_terms* tells whether the engine searches the terms
+    that contentspider makes of a query's words (`TermEngine`), with synonyms and corrections. Other
+    engines search the words by their own rules.
     """
 
     max_documents = 500
     max_bytes = 8_000_000
-    searches_terms = True
+    searches_terms = False
     _display_url: str
 
     @abstractmethod
@@ -251,13 +251,12 @@ class Engine(ABC):
         """Close the connection."""
 
     def search(self, query: Query) -> Results:
-        """Return the documents that contain all words of a query.
+        """Return the documents that contain all words of a query, or if there are none, documents
+        that have any of the words.
 
-        A question is searched by the words of its subject (`subject_of`). If no document has all
-        words, the search completes or corrects words that the index lacks
-        (`contentspider.index.corrections`). If there is still no result, it returns documents that
-        have any of the words. The words are plain text: the syntax of the engine's own queries does
-        not apply.
+        A question is searched by the words of its subject (`subject_of`). The words are plain text:
+        the syntax of the engine's own queries does not apply. Inflected, similar and incomplete
+        words are found by the rules of the engine.
         """
         if unknown := query.filters.keys() - set(FACETS):
             raise EngineError(
@@ -302,26 +301,9 @@ class Engine(ABC):
         counted = [name for name in query.counted if TEXT in own_types[name]]
         return replace(query, required=required, counted=counted)
 
+    @abstractmethod
     def _search_words(self, query: Query) -> Results:
         """Return the results of a query whose filters exist; see `search`."""
-        terms: list[Term] = []
-        languages = self._query_languages(query)
-        if query.words.strip():
-            query = replace(query, words=subject_of(query.words, languages))
-            terms = query.synonyms.terms(query.words, languages)
-            if not terms:
-                return Results([], 0, {name: {} for name in FACETS})
-            if query.is_typing:
-                terms = with_completions(query.words, languages, self._vocabulary, query.synonyms)
-        results = self._search_terms(query, terms, match_all=True)
-        if results.total or not terms:
-            return results
-        corrected = correct(query.words, languages, self._vocabulary, query.synonyms)
-        if corrected.terms != terms:
-            results = self._search_terms(query, corrected.terms, match_all=True)
-        if not results.total and len(corrected.terms) > 1:
-            results = self._search_terms(query, corrected.terms, match_all=False)
-        return replace(results, corrected=corrected.text) if results.total else results
 
     def _with_regions(self, query: Query) -> Query:
         """Return the query, with the languages of all regions in place of a language without one.
@@ -344,20 +326,8 @@ class Engine(ABC):
         return replace(query, filters={**query.filters, "language": values})
 
     @abstractmethod
-    def _search_terms(self, query: Query, terms: Sequence[Term], match_all: bool) -> Results:
-        """Return the documents that contain all *terms* if *match_all*, else any of the terms."""
-
-    @abstractmethod
     def _indexed_languages(self) -> Iterable[str]:
         """Return the languages of the documents in the index."""
-
-    def _vocabulary(self, prefix: str) -> Mapping[str, int]:
-        """Return the words of the index that begin with a *prefix*, and how many documents have
-        each.
-
-        It is empty for engines that correct typing errors themselves, or cannot list their words.
-        """
-        return {}
 
     def _query_languages(self, query: Query) -> list[str]:
         """Return the languages of the documents to search that have a stemmer."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from contentspider.index.sections import Section
 
 # The version of the schema. An index of another version has to be rebuilt.
-VERSION = 6
+VERSION = 7
 
 
 class SchemaMismatchError(EngineError):

@@ -96,6 +96,10 @@ def test_index_manifest_is_checked_on_opening() -> None:
             Manifest.load(wrong, "it")
         assert type(raised.value) is EngineError
     with pytest.raises(SchemaMismatchError) as mismatch:
-        Manifest.load(Manifest(7, "x").dump(), "it")
-    for fact in ("it has schema 7,", f"schema {VERSION}:", "contentspider index rebuild"):
+        Manifest.load(Manifest(VERSION + 1, "x").dump(), "it")
+    for fact in (
+        f"it has schema {VERSION + 1},",
+        f"schema {VERSION}:",
+        "contentspider index rebuild",
+    ):
         assert fact in str(mismatch.value)
