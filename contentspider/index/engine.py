@@ -19,7 +19,7 @@ from contentspider.index.synonyms import NO_SYNONYMS, Synonyms
 from contentspider.index.words import stemmer_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from contentspider.index.embedders import NamedEmbedder
@@ -115,12 +115,13 @@ class Engine(ABC):
     *max_documents* documents and about *max_bytes* bytes. A subclass sets *_display_url*: the URL
     without credentials, for messages. *searches_terms* tells whether the engine searches the terms
     that contentspider makes of a query's words (`TermEngine`), with synonyms and corrections. Other
-    engines search the words by their own rules.
+    engines search the words by their own rules. Indexes of *older_schemas* need no rebuild.
     """
 
     max_documents = 500
     max_bytes = 8_000_000
     searches_terms = False
+    older_schemas: Collection[int] = ()
     _display_url: str
 
     @abstractmethod
@@ -227,11 +228,13 @@ class Engine(ABC):
 
     def identity(self) -> str:
         """Return the present identity of the index, which changes when the index is rebuilt."""
-        return Manifest.load(self.manifest(), self._display_url).identity
+        return Manifest.load(self.manifest(), self._display_url, self.older_schemas).identity
 
     def mark(self, crawl: str) -> str:
         """Return the mark that `set_mark` stored last for a crawl, or "" if there was none."""
-        return Manifest.load(self.manifest(), self._display_url).marks.get(crawl, "")
+        return Manifest.load(self.manifest(), self._display_url, self.older_schemas).marks.get(
+            crawl, ""
+        )
 
     def set_mark(self, crawl: str, mark: str) -> None:
         """Flush all writes, and then store a mark for a crawl in the index's manifest."""
@@ -271,7 +274,7 @@ class Engine(ABC):
 
     def own_types(self) -> Mapping[str, Sequence[str]]:
         """Return the types of the user's own fields in the index, by name."""
-        return Manifest.load(self.manifest(), self._display_url).own_types
+        return Manifest.load(self.manifest(), self._display_url, self.older_schemas).own_types
 
     def add_own_types(self, types: Mapping[str, Iterable[str]]) -> None:
         """Record that the index has own fields of these *types*, by name; searches need that."""
@@ -281,7 +284,7 @@ class Engine(ABC):
         """Replace the manifest by the one that *change* returns for it. An engine with several
         writers at a time must not lose the changes of others.
         """
-        manifest = Manifest.load(self.manifest(), self._display_url)
+        manifest = Manifest.load(self.manifest(), self._display_url, self.older_schemas)
         changed = change(manifest)
         if changed != manifest:
             self.write_manifest(changed.dump())
@@ -336,7 +339,7 @@ class Engine(ABC):
 
     def _identity_of(self, manifest: str) -> str:
         """Return the identity in a manifest; raises the errors of `Manifest.load`."""
-        return Manifest.load(manifest, self._display_url).identity
+        return Manifest.load(manifest, self._display_url, self.older_schemas).identity
 
     def _missing_index_error(self) -> EngineError:
         return EngineError(

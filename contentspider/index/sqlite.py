@@ -196,7 +196,7 @@ class SQLiteEngine(TermEngine):
             manifest = ""
             if not tables or "manifest" in tables:
                 manifest = self.manifest()
-        loaded = Manifest.load(manifest, self._display_url)
+        loaded = Manifest.load(manifest, self._display_url, self.older_schemas)
         self._check_embedder(loaded, is_writer)
         self._missing_embedder = "" if self._vectors else loaded.embedder
         if is_writer:

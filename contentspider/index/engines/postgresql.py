@@ -164,7 +164,9 @@ class PostgreSQLEngine(TermEngine):
     def _change_manifest(self, change: Callable[[Manifest], Manifest]) -> None:
         with self._transaction() as connection:
             connection.execute(LOCK, [self._name])
-            manifest = Manifest.load(self._comment(connection) or "", self._display_url)
+            manifest = Manifest.load(
+                self._comment(connection) or "", self._display_url, self.older_schemas
+            )
             self._write_comment(connection, change(manifest).dump())
 
     def _write_comment(self, connection: Connection, text: str) -> None:

@@ -183,7 +183,7 @@ class TantivyEngine(TermEngine):
         return self._new_manifest.dump() if self._new_manifest else self._read_manifest()
 
     def write_manifest(self, text: str) -> None:
-        manifest = Manifest.load(text, self._display_url)
+        manifest = Manifest.load(text, self._display_url, self.older_schemas)
         if self._new_manifest:
             self._new_manifest = manifest
         else:
