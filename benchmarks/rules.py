@@ -5,15 +5,14 @@
 
 Each folder is learned by a prior that has not seen it (DIR keeps the priors, as with samples.py).
 Rules are learned from what the model keeps of each half of the pages, written as XML, and applied
-to the gold pages of the other half by the one file that needs no library, copied to a folder of its
-own, in a process that sees the standard library alone (``python -I -S``). F1 of words against the
+to the gold pages of the other half by the one file that needs lxml alone, copied to a folder of its
+own, in a process of its own (``python -I``). F1 of words against the
 gold text, mean of pages, then of folders; *manifest* are rules from the model's manifest, without a
 page, and *merged* the selectors of Zhou and Mashuq's own code, of which there are so many
 (*selectors*): of all kept blocks whose tags from the body on are equal, one, with the ids and
 classes that all have; links are none.
 Times are of the processor: seconds of the slower export, and that file's beside lxml's parse of
-the same pages, with all rules (*parse*), and with those that keep (*fast*; one that matches nothing
-where they are not found by counting). *explained* is the share of words of which ``models show``
+the same pages (*parse*). *explained* is the share of words of which ``models show``
 says what the model decides, in so many *lines*.
 """
 
@@ -70,12 +69,12 @@ class Row(NamedTuple):
 
 
 def apply(rules: Rules, files: list[Path]) -> dict[str, str]:
-    """Return the text of each file by the one file, in a process without any library."""
+    """Return the text of each file by the one file, in a process of its own."""
     with TemporaryDirectory() as folder:
         program = shutil.copy(FILE, folder)
         written = Path(folder, "rules.xml")
         written.write_text(write_rules(rules, "xml")[0], encoding="utf-8")
-        command = [sys.executable, "-I", "-S", program, "--jsonl", str(written), *map(str, files)]
+        command = [sys.executable, "-I", program, "--jsonl", str(written), *map(str, files)]
         done = subprocess.run(command, capture_output=True, check=True, cwd=folder)
     rows = map(json.loads, done.stdout.decode().splitlines())
     return {row["path"]: row["text"] for row in rows}

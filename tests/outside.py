@@ -84,10 +84,10 @@ def opensearch(url: str, word: str, day: str) -> Iterator[str]:
 
 def meilisearch(url: str, word: str, day: str) -> Iterator[str]:
     """Yield the ids that a search without anything of ours finds."""
-    search = {"indexUid": url.rpartition("/")[2], "q": word}
-    search["filter"] = f"published_at > {_seconds(day)}"
-    found = asked(url, "/multi-search", {"queries": [search]}, Authorization=f"Bearer {KEY}")
-    yield from (hit["id"] for hit in found["results"][0]["hits"])
+    search = {"q": word, "filter": f"published_at > {_seconds(day)}"}
+    path = f"/indexes/{url.rpartition('/')[2]}/search"
+    found = asked(url, path, search, Authorization=f"Bearer {KEY}")
+    yield from (hit["id"] for hit in found["hits"])
 
 
 ASK = {

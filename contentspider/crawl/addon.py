@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from contentspider.crawl.base.options import DEFAULTS
 from contentspider.crawl.checks import checked_options
-from contentspider.crawl.https import enable_handlers
+from contentspider.crawl.handlers import enable_handlers
 from contentspider.crawl.learning.holder import ItemHolder, ItemPipelines
 from contentspider.crawl.learning.pipeline import ContentPipeline
 from contentspider.crawl.middlewares.cookies import SiteCookies

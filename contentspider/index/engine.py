@@ -10,23 +10,20 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from contentspider.ground.extras import MissingExtraError, require
 from contentspider.ground.plugins import PlugIns
-from contentspider.index.corrections import correct, with_completions
 from contentspider.index.embedders import chosen_embedder
 from contentspider.index.errors import EngineError
 from contentspider.index.filters import check_names, check_order, fields_of
 from contentspider.index.own_fields import TEXT
-from contentspider.index.questions import subject_of
 from contentspider.index.schema import FACETS, Document, DocumentState, Manifest, valid_utf8
 from contentspider.index.synonyms import NO_SYNONYMS, Synonyms
 from contentspider.index.words import stemmer_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from contentspider.index.embedders import NamedEmbedder
     from contentspider.index.filters import Comparison, Condition, Order
-    from contentspider.index.words import Term
 
 Serialised = TypeVar("Serialised")
 
@@ -81,12 +78,15 @@ class Hit:
     """A document that matches a query: its fields (*record*), and the engine's relevance *score*.
 
     Scores are comparable within one search only. *nearest_section* is the number of the section
-    (`page_sections`) that is nearest in meaning to the query, or -1 if that is not known.
+    (`page_sections`) that is nearest in meaning to the query, or -1 if that is not known. *snippet*
+    is the engine's own snippet of the content, in parts, each with True if it matches the query. It
+    is empty if the content does not match, and None if the engine makes no snippets.
     """
 
     record: Mapping[str, Any]
     score: float
     nearest_section: int = -1
+    snippet: Sequence[tuple[str, bool]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,14 +113,15 @@ class Engine(ABC):
     Any method may raise `EngineDownError` (a retry may help) or `EngineError` (a retry does not
     help). Callers use an engine from one thread at a time. A batch for `upsert` has at most
     *max_documents* documents and about *max_bytes* bytes. A subclass sets *_display_url*: the URL
-    without credentials, for messages. A subclass that sends the query's words to
-    a search engine, instead of the terms that it gets, sets *searches_terms* to False. It cannot
-    search synonyms.
+    without credentials, for messages. *searches_terms* tells whether the engine searches the terms
+    that contentspider makes of a query's words (`TermEngine`), with synonyms and corrections. Other
+    engines search the words by their own rules. Indexes of *older_schemas* need no rebuild.
     """
 
     max_documents = 500
     max_bytes = 8_000_000
-    searches_terms = True
+    searches_terms = False
+    older_schemas: Collection[int] = ()
     _display_url: str
 
     @abstractmethod
@@ -227,11 +228,13 @@ class Engine(ABC):
 
     def identity(self) -> str:
         """Return the present identity of the index, which changes when the index is rebuilt."""
-        return Manifest.load(self.manifest(), self._display_url).identity
+        return Manifest.load(self.manifest(), self._display_url, self.older_schemas).identity
 
     def mark(self, crawl: str) -> str:
         """Return the mark that `set_mark` stored last for a crawl, or "" if there was none."""
-        return Manifest.load(self.manifest(), self._display_url).marks.get(crawl, "")
+        return Manifest.load(self.manifest(), self._display_url, self.older_schemas).marks.get(
+            crawl, ""
+        )
 
     def set_mark(self, crawl: str, mark: str) -> None:
         """Flush all writes, and then store a mark for a crawl in the index's manifest."""
@@ -251,13 +254,12 @@ class Engine(ABC):
         """Close the connection."""
 
     def search(self, query: Query) -> Results:
-        """Return the documents that contain all words of a query.
+        """Return the documents that contain all words of a query, or if there are none, documents
+        that have any of the words.
 
-        A question is searched by the words of its subject (`subject_of`). If no document has all
-        words, the search completes or corrects words that the index lacks
-        (`contentspider.index.corrections`). If there is still no result, it returns documents that
-        have any of the words. The words are plain text: the syntax of the engine's own queries does
-        not apply.
+        A question is searched by the words of its subject (`subject_of`). The words are plain text:
+        the syntax of the engine's own queries does not apply. Inflected, similar and incomplete
+        words are found by the rules of the engine.
         """
         if unknown := query.filters.keys() - set(FACETS):
             raise EngineError(
@@ -272,7 +274,7 @@ class Engine(ABC):
 
     def own_types(self) -> Mapping[str, Sequence[str]]:
         """Return the types of the user's own fields in the index, by name."""
-        return Manifest.load(self.manifest(), self._display_url).own_types
+        return Manifest.load(self.manifest(), self._display_url, self.older_schemas).own_types
 
     def add_own_types(self, types: Mapping[str, Iterable[str]]) -> None:
         """Record that the index has own fields of these *types*, by name; searches need that."""
@@ -282,7 +284,7 @@ class Engine(ABC):
         """Replace the manifest by the one that *change* returns for it. An engine with several
         writers at a time must not lose the changes of others.
         """
-        manifest = Manifest.load(self.manifest(), self._display_url)
+        manifest = Manifest.load(self.manifest(), self._display_url, self.older_schemas)
         changed = change(manifest)
         if changed != manifest:
             self.write_manifest(changed.dump())
@@ -302,26 +304,9 @@ class Engine(ABC):
         counted = [name for name in query.counted if TEXT in own_types[name]]
         return replace(query, required=required, counted=counted)
 
+    @abstractmethod
     def _search_words(self, query: Query) -> Results:
         """Return the results of a query whose filters exist; see `search`."""
-        terms: list[Term] = []
-        languages = self._query_languages(query)
-        if query.words.strip():
-            query = replace(query, words=subject_of(query.words, languages))
-            terms = query.synonyms.terms(query.words, languages)
-            if not terms:
-                return Results([], 0, {name: {} for name in FACETS})
-            if query.is_typing:
-                terms = with_completions(query.words, languages, self._vocabulary, query.synonyms)
-        results = self._search_terms(query, terms, match_all=True)
-        if results.total or not terms:
-            return results
-        corrected = correct(query.words, languages, self._vocabulary, query.synonyms)
-        if corrected.terms != terms:
-            results = self._search_terms(query, corrected.terms, match_all=True)
-        if not results.total and len(corrected.terms) > 1:
-            results = self._search_terms(query, corrected.terms, match_all=False)
-        return replace(results, corrected=corrected.text) if results.total else results
 
     def _with_regions(self, query: Query) -> Query:
         """Return the query, with the languages of all regions in place of a language without one.
@@ -344,20 +329,8 @@ class Engine(ABC):
         return replace(query, filters={**query.filters, "language": values})
 
     @abstractmethod
-    def _search_terms(self, query: Query, terms: Sequence[Term], match_all: bool) -> Results:
-        """Return the documents that contain all *terms* if *match_all*, else any of the terms."""
-
-    @abstractmethod
     def _indexed_languages(self) -> Iterable[str]:
         """Return the languages of the documents in the index."""
-
-    def _vocabulary(self, prefix: str) -> Mapping[str, int]:
-        """Return the words of the index that begin with a *prefix*, and how many documents have
-        each.
-
-        It is empty for engines that correct typing errors themselves, or cannot list their words.
-        """
-        return {}
 
     def _query_languages(self, query: Query) -> list[str]:
         """Return the languages of the documents to search that have a stemmer."""
@@ -366,7 +339,7 @@ class Engine(ABC):
 
     def _identity_of(self, manifest: str) -> str:
         """Return the identity in a manifest; raises the errors of `Manifest.load`."""
-        return Manifest.load(manifest, self._display_url).identity
+        return Manifest.load(manifest, self._display_url, self.older_schemas).identity
 
     def _missing_index_error(self) -> EngineError:
         return EngineError(

@@ -90,8 +90,11 @@ def result_rows(query: Query, results: Results) -> list[ResultRow]:
         record = hit.record
         url, title = str(record.get("url", "")), str(record.get("title", ""))
         languages = [record.get("language", "")]
-        subject = subject_of(words, languages)
-        prefixes = query_prefixes(query.synonyms.with_synonyms(subject, languages), languages)
+        if hit.snippet is None:
+            searched = query.synonyms.with_synonyms(subject_of(words, languages), languages)
+        else:
+            searched = " ".join(text for text, is_match in hit.snippet if is_match)
+        prefixes = query_prefixes(searched, languages)
         text = str(record.get("content") or record.get("description") or "")
         rows.append(
             ResultRow(
@@ -100,7 +103,7 @@ def result_rows(query: Query, results: Results) -> list[ResultRow]:
                 str(record["id"]),
                 url,
                 title or url,
-                snippet(text, prefixes),
+                hit.snippet or snippet(text, prefixes),
                 record,
                 _section_rows(record, prefixes, hit.nearest_section),
                 _other_addresses([hit.record, *(copy.record for copy in copies)]),

@@ -15,14 +15,14 @@ from contentspider.index.sections import page_sections
 from contentspider.index.words import searchable_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from typing_extensions import Self
 
     from contentspider.index.sections import Section
 
 # The version of the schema. An index of another version has to be rebuilt.
-VERSION = 6
+VERSION = 7
 
 
 class SchemaMismatchError(EngineError):
@@ -263,11 +263,11 @@ class Manifest:
         return json.dumps(asdict(self))
 
     @classmethod
-    def load(cls, text: str, display_url: str) -> Self:
+    def load(cls, text: str, display_url: str, older: Collection[int] = ()) -> Self:
         """Return the manifest in a JSON text; *display_url* names the index in messages.
 
         Raises `EngineError` if contentspider did not write the text, and `SchemaMismatchError` if
-        the index has another schema.
+        the index has another schema. *older* schemas are used like the present one.
         """
         try:
             record = json.loads(text)
@@ -280,7 +280,7 @@ class Manifest:
                 f"{display_url} exists, but contentspider did not create it, or its manifest is"
                 " damaged: name another index"
             ) from error
-        if manifest.version != VERSION:
+        if manifest.version not in (VERSION, *older):
             raise SchemaMismatchError(
                 f"{display_url} has schema {manifest.version}, but this version of contentspider"
                 f" writes schema {VERSION}: run 'contentspider index rebuild {display_url}', or"

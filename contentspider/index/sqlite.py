@@ -20,7 +20,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from contentspider.index.engine import Engine, Hit, Query, Results, have_equal_fields
+from contentspider.index.engine import Hit, Query, Results, have_equal_fields
 from contentspider.index.errors import (
     EmbedderError,
     EngineDownError,
@@ -48,6 +48,7 @@ from contentspider.index.sqlite_filters import (
     order_terms,
     own_path,
 )
+from contentspider.index.term_engine import TermEngine
 from contentspider.index.words import split_words
 
 if TYPE_CHECKING:
@@ -149,7 +150,7 @@ class Selection(NamedTuple):
         )
 
 
-class SQLiteEngine(Engine):
+class SQLiteEngine(TermEngine):
     """The index in the file of ``sqlite:FILE``. It has one writer; readers see flushed writes."""
 
     def __init__(self, url: str) -> None:
@@ -195,7 +196,7 @@ class SQLiteEngine(Engine):
             manifest = ""
             if not tables or "manifest" in tables:
                 manifest = self.manifest()
-        loaded = Manifest.load(manifest, self._display_url)
+        loaded = Manifest.load(manifest, self._display_url, self.older_schemas)
         self._check_embedder(loaded, is_writer)
         self._missing_embedder = "" if self._vectors else loaded.embedder
         if is_writer:

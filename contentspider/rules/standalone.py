@@ -1,6 +1,6 @@
-"""Apply the keep and drop rules of a website to its pages, with Python's standard library alone.
+"""Apply the keep and drop rules of a website to its pages, with lxml alone.
 
-This file needs no other packages. Copy it, under any name, to the project that reads pages.
+This file needs no other package. Copy it, under any name, to the project that reads pages.
 ``contentspider rules export`` writes rule files as XML or JSON.
 
     python standalone.py [--jsonl] RULES FILE...
@@ -8,10 +8,8 @@ This file needs no other packages. Copy it, under any name, to the project that 
     from standalone import Rules
     text = Rules.load("rules.xml").text(html)
 
-A page is read tag by tag, without a tree, in time proportional to its length. An element that
-matches a rule has the rule's action for all text inside it. The innermost matching element decides,
-and text outside of all matching elements is dropped. Elements end where libxml2 ends them, because
-the rules were learned with libxml2.
+An element that matches a rule has the rule's action for all text inside it. The innermost matching
+element decides, and text outside of all matching elements is dropped.
 """
 
 from __future__ import annotations
@@ -19,13 +17,16 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections import defaultdict
 from contextlib import suppress
 from dataclasses import dataclass, field
-from html import unescape
+from itertools import islice
 from pathlib import Path
-from typing import Any
-from xml.etree import ElementTree
+from typing import TYPE_CHECKING, Any
+
+from lxml import etree
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
 
 SCHEMA = 1
 KEEP, DROP = "keep", "drop"
@@ -35,12 +36,6 @@ MAX_PLACE = 9
 # The tags for which rules may name a place.
 PLACED_TAGS = frozenset("td table div section article main center".split())
 
-VOID_TAGS = frozenset(
-    "area base br col embed hr img input link meta param source track wbr".split()
-)
-NO_BREAK_TAGS = frozenset(["img", "input", "wbr"])
-# These tags are ignored: all of a page is in its body, even if the markup puts text elsewhere.
-ROOT_TAGS = frozenset("html head body".split())
 INLINE_TAGS = frozenset(
     "a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark nobr noindex"
     " picture q rb rt ruby s samp small span strike strong sub sup time tt u var wbr output"
@@ -51,87 +46,26 @@ SKIPPED_TAGS = (
     "script style title template noscript svg math select textarea datalist iframe object applet"
     " canvas audio video map noembed noframes rp"
 ).split()
-PREFORMATTED_TAGS = frozenset(["pre", "listing", "xmp"])
-# The start tags that end an open element of each tag, if it is the innermost open element.
-_CELL_ENDS = frozenset("td th tr tbody thead tfoot".split())
-_HEADING_ENDS = frozenset("fieldset form li p table".split())
-ENDED_BY = {
-    "p": frozenset(
-        "address blockquote caption center col colgroup dd dir div dl dt fieldset form h1 h2 h3 h4"
-        " h5 h6 hr li listing menu ol p pre table tbody td tfoot th thead tr ul xmp".split()
-    ),
-    "li": frozenset(["li"]),
-    "dt": frozenset(["dt", "dd", "dl"]),
-    "dd": frozenset(["dt", "dd"]),
-    "option": frozenset(["option"]),
-    "td": _CELL_ENDS,
-    "th": _CELL_ENDS,
-    "tr": frozenset("tr tbody thead tfoot".split()),
-    "tbody": frozenset(["tbody", "tfoot"]),
-    "thead": frozenset(["tbody", "tfoot"]),
-    "tfoot": frozenset(["tbody"]),
-    **dict.fromkeys("h1 h2 h3 h4 h5 h6".split(), _HEADING_ENDS),
-}
+# Other elements without text that do not end a line.
+EMPTY_TAGS = ["img", "input"]
+PREFORMATTED_TAGS = frozenset(["pre", "listing", "xmp", "plaintext"])
 # Elements that may lack an end tag.
 OPTIONAL_ENDS = frozenset("p li dt dd tr td th tbody thead tfoot option colgroup".split())
-# An end tag cannot end an element that contains open elements of a higher rank.
-RANKS = {"p": 10, "div": 150, "td": 160, "th": 160, "tr": 170, "thead": 180, "tbody": 180}
-RANKS |= {"tfoot": 180, "table": 190}
-USUAL_RANK = 100
-RANKED = sorted((rank, name) for name, rank in RANKS.items() if rank > USUAL_RANK)
 
-FOLD = re.IGNORECASE
-# A tag, or a comment or declaration up to its first ">". The alternatives exclude each other, so
-# that the pattern never backtracks and takes time proportional to the page's length.
-TAG = re.compile(
-    r"""(</?[a-zA-Z][^>"'=]*(?:(?:=\s*(?:"[^"]*"|'[^']*')?|["'])[^>"'=]*)*>?|<[!?/][^>]*>?)"""
+HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
+# libxml2 drops what follows the end of a page's body, which is not always the end of its text.
+ENDS_OF_PAGE = re.compile(r"</(?i:body|html)(?=[\s>])[^>]*>")
+CHARSET = re.compile(rb"""<meta[^>]{0,200}?charset\s*=\s*["']?\s*([\w:.-]{1,40})""", re.IGNORECASE)
+BYTE_ORDER_MARKS = (
+    (b"\xef\xbb\xbf", "utf-8-sig"),
+    (b"\xff\xfe", "utf-16"),
+    (b"\xfe\xff", "utf-16"),
 )
-# The same for pages without a ">" inside an attribute's value, in less than half of the time.
-SHORT_TAG = re.compile(r"(<[a-zA-Z!?/][^>]*>?)")
-# A tag that ends outside of quotes.
-CLOSED_TAG = re.compile(
-    r"""</?[a-zA-Z][^>"'=]*(?:(?:=\s*(?:"[^"]*"|'[^']*'|(?!["'\s]))|["'])[^>"'=]*)*>|<[!?/][^>]*>?"""
-)
-NAME = re.compile(r"</?([^\s/>]+)")
-ATTRIBUTE = re.compile(r"""([^\s"'<>/=]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]*)))?""")
-# The pattern of `SKIPPED_TAGS` is grouped by first letters, which is far faster: the rest of a name
-# is only compared after its first letter matched.
-_LETTERS = {letter for tag in SKIPPED_TAGS for letter in (tag[0], tag[0].upper())}
-_REST = {
-    letter: "|".join(tag[1:] for tag in SKIPPED_TAGS if tag[0] == letter.lower())
-    for letter in sorted(_LETTERS)
-}
-_SKIPPED = "!--|(" + "|".join(f"{a}(?i:{rest})" for a, rest in _REST.items()) + r")(?=[\s/>])"
-SKIPPED = re.compile(f"<(?=[!{''.join(_REST)}])(?:{_SKIPPED})")
-SKIPPED_ENDS = {name: re.compile(f"</(?i:{name})(?=[\\s/>])") for name in SKIPPED_TAGS}
-SCRIPT_PARTS = re.compile(r"<!--(?:-?>)?|-->|</?script(?=[\s/>])", FOLD)
-HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", FOLD)
-CHARSET = re.compile(rb"""<meta[^>]{0,200}?charset\s*=\s*["']?\s*([\w:.-]{1,40})""", FOLD)
-MARKS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
-INVISIBLE = "\xad\u200b\u2060\ufeff"
-
-# Marks in the text of a page that is being read: a line's end, and a preformatted line's beginning.
-LINE, PREFORMATTED = "\x1e", "\x1f"
-# The size of the caches of tags.
-MAX_TAGS = 20_000
-# Elements that are nested deeper are treated as part of their ancestor at this depth.
-MAX_DEPTH = 10_000
-# In place of a rule's number: outside of all matching elements, and inside hidden elements.
-NO_RULE, HIDDEN = -1, -2
-# The kinds of tags.
-NOTHING, BREAK, START, END, INLINE_END = range(5)
-
+UNSEEN = "\xad\u200b\u2060\ufeff"
+# The rule of text outside of all matching elements.
+NO_RULE = -1
 # The errors that reading an invalid rule file may raise.
-UNREADABLE = (ElementTree.ParseError, AttributeError, LookupError, TypeError, ValueError)
-
-# The tag, the id and the classes of an element.
-Key = tuple[str, tuple[str, ...], tuple[str, ...]]
-# The kind, name, effect and key of a tag: see `Rules.tag`.
-Tag = tuple[int, str, Any, Key]
-
-
-class _UncommonMarkupError(Exception):
-    """The fast way to read a page does not support its markup; the slow way must be used."""
+UNREADABLE = (etree.XMLSyntaxError, AttributeError, LookupError, TypeError, ValueError)
 
 
 class RuleError(ValueError):
@@ -161,13 +95,12 @@ class Element:
             return f"{self.tag}#{self.id}"
         return f"{self.tag}.{self.name}" if self.name else self.tag
 
-    def matches(self, key: Key) -> bool:
-        """Tell whether an element with the tag, id and classes in *key* matches."""
-        tag, ids, names = key
+    def matches(self, node: _Element) -> bool:
+        """Tell whether an element of a page matches."""
         return (
-            tag == self.tag
-            and (not self.id or self.id in ids)
-            and (not self.name or self.name in names)
+            node.tag == self.tag
+            and (not self.id or self.id in _names("-".join(node.get("id", "").split())))
+            and (not self.name or self.name in _names(node.get("class", "")))
         )
 
 
@@ -252,26 +185,9 @@ class Rules:
         self._of_tag: dict[str, list[int]] = {}
         for number in reversed(order):
             self._of_tag.setdefault(self.rules[number].element.tag, []).append(number)
-        # The last two entries are for `HIDDEN` (-2) and `NO_RULE` (-1).
-        self._keeps = [*(rule.action == KEEP for rule in self.rules), False, False]
-        self._has_parents = any(rule.parent for rule in self.rules)
-        self._placed = {rule.element.tag for rule in self.rules if rule.place}
-        self._tags = _TagCache(self)
-        self._marks = _MarkCache(self._tags)
-        # Patterns that find the start and end tags of an element, and skipped elements.
-        self._counts = {
-            tag: re.compile(rf"<(?:{_SKIPPED}|(/?)(?i:{re.escape(tag)})(?=[\s/>]))")
-            for tag in self._of_tag
-        }
-        # If all rules are simple, only the markup around matching elements is read.
-        self._is_simple = all(
-            rule.action == KEEP
-            and not rule.parent
-            and not rule.place
-            and rule.element.tag
-            not in ENDED_BY.keys() | VOID_TAGS | ROOT_TAGS | PREFORMATTED_TAGS | INLINE_TAGS
-            for rule in self.rules
-        )
+        tags = "|".join(map(re.escape, self._of_tag.keys() - OPTIONAL_ENDS)) or "(?!)"
+        self._end_tag = re.compile(rf"</((?i:{tags}))(?=[\s>])")
+        self._mark = re.compile(rf"<\?(?i:{tags})>(?=</)")
 
     @classmethod
     def load(cls, path: str | Path) -> Rules:
@@ -289,7 +205,7 @@ class Rules:
         invalid text.
         """
         try:
-            return _from_json(text) if text.lstrip()[:1] == "{" else _from_xml(text)
+            return _from_text(text)
         except UNREADABLE as error:
             raise RuleError(str(error) or repr(error)) from error
 
@@ -299,464 +215,136 @@ class Rules:
         Bytes are decoded by their byte order mark or the page's declaration, or else as UTF-8 or
         Windows-1252.
         """
-        html = html if isinstance(html, str) else decode(html)
-        if self._is_simple and (regions := self._regions(html)) is not None:
-            return _join([self._all_of(region) for region in regions])
-        return _join([_walk(self, _without_skipped(html), None)])
+        return self.read(html).text
 
     def read(self, html: str | bytes) -> Reading:
         """Return a page's text as `text` does, with the effects of each rule."""
         count = len(self.rules)
         reading = Reading("", [0] * count, [0] * count, [0] * count)
-        html = _without_skipped(html if isinstance(html, str) else decode(html))
-        reading.text = _join([_walk(self, html, reading)])
+        html = html if isinstance(html, str) else decode(html)
+        # A parser does not tell which elements lack their end tag. The others end with a mark.
+        root = _parse(self._end_tag.sub(r"<?\1></\1", html))
+        ended = _ended(root)
+        _simplify(root)
+        lines: list[str] = []
+        deciding = [NO_RULE]  # the rule of each open element
+        for event, node in etree.iterwalk(root, events=("start", "end")):
+            if event == "start":
+                rule = self._match(node)
+                if rule == NO_RULE:
+                    rule = deciding[-1]
+                else:
+                    reading.matched[rule] += 1
+                    is_ended = node in ended or node.tag in OPTIONAL_ENDS or node is root
+                    reading.unbalanced[rule] += not is_ended
+                deciding.append(rule)
+                text, is_preformatted = node.text, node.tag in PREFORMATTED_TAGS
+                if text and is_preformatted:  # in some of these elements, tags are text
+                    text = self._mark.sub("", text)
+            else:
+                deciding.pop()
+                rule, text, is_preformatted = deciding[-1], node.tail, False
+            if text and rule != NO_RULE:
+                found = _lines(text, is_preformatted)
+                reading.chars[rule] += sum(map(len, found))
+                if self.rules[rule].action == KEEP:
+                    lines += found
+        reading.text = "\n".join(lines)
         return reading
 
-    def _all_of(self, html: str) -> str:
-        """Return all text of an element that is kept as a whole, as `_walk` does but faster."""
-        parts = SHORT_TAG.split(html)
-        try:
-            parts[1::2] = map(self._marks.__getitem__, parts[1::2])
-        except _UncommonMarkupError:
-            return _walk(self, html, None, True)
-        return LINE + "".join(parts)
-
-    def _regions(self, html: str) -> list[str] | None:
-        """Return the markup of the outermost elements that match rules, without scripts and other
-        skipped elements. Return None if a matching element never ends.
-        """
-        needles = [_needle(rule.element) for rule in self.rules]
-        places = [_find(needle, html, 0) for needle in needles]
-        regions: list[str] = []
-        missing: set[str] = set()
-        end = 0  # the index where reading continues
-        while (place := min(places, default=len(html))) < len(html):
-            while match := SKIPPED.search(html, end, place):
-                end = _skip(html, match, missing)
-            if end <= place:
-                element = self._element_at(html, place, end, missing)
-                if element is None:
-                    return None
-                region, end = element
-                if region is not None:
-                    regions.append(region)
-            for number, needle in enumerate(needles):
-                if places[number] < end:
-                    places[number] = _find(needle, html, end)
-        return regions
-
-    def _element_at(
-        self, html: str, place: int, end: int, missing: set[str]
-    ) -> tuple[str | None, int] | None:
-        """Return the markup and the end of the element whose start tag contains *place*.
-
-        The markup is None if no rule matches. The result is None if the matching element never
-        ends. The page is read up to *end*.
-        """
-        start = max(html.rfind("<", end, place + 1), end)
-        match = TAG.match(html, start)
-        if match is None:
-            return None, place + 1
-        kind, name, effect, _ = self.tag(match[0])
-        if kind != START or effect is None or effect == HIDDEN:
-            return None, max(place + 1, match.end())
-        return self._until_balanced(html, start, name, missing)
-
-    def _until_balanced(
-        self, html: str, start: int, name: str, missing: set[str]
-    ) -> tuple[str, int] | None:
-        """Return the markup of an element that begins at *start*, without skipped elements, and its
-        end; None if the element never ends.
-        """
-        pattern = self._counts[name]
-        parts: list[str] = []
-        depth, end = 0, start
-        while match := pattern.search(html, end):
-            end = match.end()
-            if match[2] is None:
-                parts.append(html[start : match.start()])
-                start = end = _skip(html, match, missing)
-                continue
-            depth += -1 if match[2] else 1
-            if not depth:
-                parts.append(html[start : match.start()])
-                return "".join(parts), end
-        return None
-
-    def tag(self, tag_text: str) -> Tag:
-        """Return the kind, name, effect and key of a tag, given as it is written.
-
-        The kind is `START`, `END` and so on. The effect is None if no rule matches, a rule's
-        number, `HIDDEN`, or a tuple of rules whose match depends on the parent or place.
-        """
-        return self._tags.get(tag_text) or self._read_tag(tag_text)
-
-    def _read_tag(self, tag_text: str) -> Tag:
-        """Return the kind, name, effect and key of a tag, without the cache."""
-        match = NAME.match(tag_text)
-        name = match[1].lower() if match else ""
-        key: Key = (name, (), ())
-        if not match or not name[0].isalpha() or name in ROOT_TAGS:
-            return NOTHING, name, None, key
-        if tag_text[1] == "/":
-            return (INLINE_END if name in INLINE_TAGS else END), name, None, key
-        if name in VOID_TAGS:
-            return (NOTHING if name in NO_BREAK_TAGS else BREAK), name, None, key
-        is_inline = name in INLINE_TAGS
-        if self._needs_attributes(name, tag_text):
-            attributes = _read_attributes(tag_text, match.end())
-            if _is_hidden(attributes):
-                return START, name, HIDDEN, key
-            if not is_inline:
-                key = _key(name, attributes)
-                return START, name, self._effect(key), key
-        return (NOTHING if is_inline else START), name, None, key
-
-    def _needs_attributes(self, name: str, tag_text: str) -> bool:
-        """Tell whether the attributes of a start tag can hide its element, or match a rule."""
-        lower = tag_text.lower()
-        if "hidden" in lower or "style" in lower:
-            return True
-        return name not in INLINE_TAGS and (name in self._of_tag or self._has_parents)
-
-    def _effect(self, key: Key) -> int | tuple[int, ...] | None:
-        """Return the number of the rule that matches an element, or all possible rules if the
-        parent or place decides; None if no rule can match.
-        """
-        numbers: list[int] = []
-        for number in self._of_tag.get(key[0], ()):
+    def _match(self, node: _Element) -> int:
+        """Return the number of the rule that decides about an element, or `NO_RULE`."""
+        for number in self._of_tag.get(node.tag, ()):
             rule = self.rules[number]
-            if rule.element.matches(key):
-                is_unconditional = not rule.parent and not rule.place
-                if is_unconditional and not numbers:
-                    return number
-                numbers.append(number)
-                if is_unconditional:
-                    break
-        return tuple(numbers) or None
+            if rule.element.matches(node) and _is_at(node, rule):
+                return number
+        return NO_RULE
 
 
-def _read_attributes(tag_text: str, start: int) -> dict[str, str]:
-    """Return the attributes of a start tag; the first of several with one name counts."""
-    attributes: dict[str, str] = {}
-    for match in ATTRIBUTE.finditer(tag_text, start):
-        attributes.setdefault(match[1].lower(), match[2] or match[3] or match[4] or "")
-    return attributes
+def _is_at(node: _Element, rule: Rule) -> bool:
+    """Tell whether an element has the parent and the place that a rule names."""
+    if rule.parent:
+        parent = node.getparent()
+        if parent is None or not rule.parent.matches(parent):
+            return False
+    before = islice(node.itersiblings(node.tag, preceding=True), rule.place)
+    return not rule.place or sum(1 for _ in before) == rule.place - 1
 
 
-def _is_hidden(attributes: dict[str, str]) -> bool:
+def _names(value: str) -> list[str]:
+    """Return the names in an attribute: as they are, and with ``0`` for long numbers. Models know
+    names with numbers of pages that number nearly all of their names.
+    """
+    return [*value.split(), *LONG_NUMBER.sub("0", value).split()]
+
+
+def _parse(html: str) -> _Element:
+    """Return the root element of a page."""
+    parser = etree.HTMLParser(huge_tree=True, encoding="utf-8")
+    body = ENDS_OF_PAGE.sub("", html).replace("\0", "").encode("utf-8", "replace")
+    root = etree.fromstring(body, parser)
+    return etree.Element("html") if root is None else root
+
+
+def _ended(root: _Element) -> set[_Element]:
+    """Return the elements that end with a mark. It may be in elements that end with them."""
+    ended: set[_Element] = set()
+    mark: Any
+    for mark in root.iter(etree.Comment, etree.PI):
+        # Depending on its version, libxml2 reads a mark as a comment or as an instruction.
+        name = (getattr(mark, "target", "") or mark.text.partition("?")[2]).lower()
+        node = mark
+        while node is not None and node.tag != name:
+            is_last = not (node.tail or "").strip() and node.getnext() is None
+            node = node.getparent() if is_last else None
+        if node is not None:
+            ended.add(node)
+    return ended
+
+
+def _simplify(root: _Element) -> None:
+    """Reduce a page to block-level elements in its body, with the text of other elements in these,
+    and with an empty element in place of each hidden one.
+    """
+    # All of a page is in its body, even if the markup puts text elsewhere.
+    etree.strip_tags(root, "html", "head", "body")
+    root.tag = "body"
+    root.attrib.clear()
+    nodes: Any = root.xpath("descendant::*[@hidden or @style]")
+    for node in nodes:
+        if _is_hidden(node):
+            node.clear(keep_tail=True)
+            node.tag = "hr"
+    etree.strip_elements(root, *SKIPPED_TAGS, *EMPTY_TAGS, etree.Comment, etree.PI, with_tail=False)
+    etree.strip_tags(root, *INLINE_TAGS)
+
+
+def _is_hidden(node: _Element) -> bool:
     """Tell whether attributes hide their element. Scripts show the panels of tabs, so these count
     as visible.
     """
-    has_hidden = attributes.get("hidden", "until-found") != "until-found"
-    if has_hidden and attributes.get("role") != "tabpanel":
+    has_hidden = node.get("hidden", "until-found") != "until-found"
+    if has_hidden and node.get("role") != "tabpanel":
         return True
-    return HIDDEN_STYLE.search(attributes.get("style", "")) is not None
+    return HIDDEN_STYLE.search(node.get("style", "")) is not None
 
 
-def _key(name: str, attributes: dict[str, str]) -> Key:
-    """Return the tag, id and classes of an element: as they are, and with ``0`` for long numbers.
-    Models know names with numbers of pages that number nearly all of their names.
-    """
-    id_, classes = "-".join(attributes.get("id", "").split()), attributes.get("class", "")
-    names = tuple(classes.split())
-    if LONG_NUMBER.search(classes):
-        names += tuple(LONG_NUMBER.sub("0", classes).split())
-    return name, (id_, LONG_NUMBER.sub("0", id_)), names
-
-
-class _TagCache(dict[str, Tag]):
-    """Tags by the way that they are written (`SHORT_TAG`).
-
-    Raises `_UncommonMarkupError` for a tag that may continue beyond its first ">".
-    """
-
-    def __init__(self, rules: Rules) -> None:
-        super().__init__()
-        self._read = rules._read_tag
-
-    def __missing__(self, tag_text: str) -> Tag:
-        if not CLOSED_TAG.fullmatch(tag_text):
-            raise _UncommonMarkupError
-        if len(self) >= MAX_TAGS:
-            self.clear()
-        tag = self[tag_text] = self._read(tag_text)
-        return tag
-
-
-class _MarkCache(dict[str, str]):
-    """Maps tags, as they are written, to the marks that replace them in an element that is kept.
-
-    Raises `_UncommonMarkupError` for a tag that hides its content.
-    """
-
-    def __init__(self, tags: _TagCache) -> None:
-        super().__init__()
-        self._tags = tags
-
-    def __missing__(self, tag_text: str) -> str:
-        kind, name, effect, _ = self._tags[tag_text]
-        if effect == HIDDEN:
-            raise _UncommonMarkupError
-        if len(self) >= MAX_TAGS:
-            self.clear()
-        mark = LINE if kind in (BREAK, START, END) else ""
-        if kind == START and name in PREFORMATTED_TAGS:
-            mark += PREFORMATTED
-        self[tag_text] = mark
-        return mark
-
-
-def _needle(element: Element) -> str | re.Pattern[str]:
-    """Return a text that each start tag of an element contains: the longest part of its id or class
-    without numbers. If this part is short, return a pattern of the tag's name.
-    """
-    part = max((element.id or element.name).split("0"), key=len)
-    return part if len(part) > 2 else re.compile(rf"<(?i:{re.escape(element.tag)})(?=[\s/>])")
-
-
-def _find(needle: str | re.Pattern[str], html: str, start: int) -> int:
-    """Return the first place of *needle* from *start* on, or the page's length if it is missing."""
-    if isinstance(needle, str):
-        place = html.find(needle, start)
-        return len(html) if place < 0 else place
-    match = needle.search(html, start)
-    return match.start() if match else len(html)
-
-
-def _walk(rules: Rules, html: str, reading: Reading | None, is_inside: bool = False) -> str:
-    """Return the text of *html* that the rules keep, with `LINE` at the end of each line.
-
-    *html* must not contain skipped elements. With *is_inside* it is part of a kept element, and all
-    visible text is kept. *reading*, if given, receives the effects of the rules.
-    """
-    try:
-        parts = SHORT_TAG.split(html)
-        tags = [*map(rules._tags.__getitem__, parts[1::2])]
-    except _UncommonMarkupError:
-        parts = TAG.split(html)
-        tags = [*map(rules.tag, parts[1::2])]
-    tags.insert(0, rules.tag(""))
-    elements = _OpenElements(rules, reading, is_inside)
-    out: list[str] = []
-    begins_line = False
-    for (kind, name, effect, key), text in zip(tags, parts[::2], strict=True):
-        if kind == START:
-            begins_line = True
-            elements.start(name, effect, key)
-            if elements.keeps and name in PREFORMATTED_TAGS:
-                text = LINE + PREFORMATTED + text
-        elif kind >= END:
-            begins_line = begins_line or kind == END
-            elements.end(name)
-        elif kind == BREAK:
-            begins_line = True
-        if text:
-            if elements.keeps:
-                if begins_line:
-                    out.append(LINE)
-                    begins_line = False
-                out.append(text)
-            if reading and elements.rule >= 0:
-                reading.chars[elements.rule] += len(text.strip())
-    elements.close(0, False)
-    return "".join(out)
-
-
-class _OpenElements:
-    """The elements that are open while a page is read. *rule* is the number of the rule that
-    decides about the text that follows, and *keeps* tells whether this rule keeps text.
-    """
-
-    __slots__ = (
-        "_counts",
-        "_indexes",
-        "_keys",
-        "_matched",
-        "_names",
-        "_previous",
-        "_reading",
-        "_rules",
-        "keeps",
-        "rule",
-    )
-
-    def __init__(self, rules: Rules, reading: Reading | None, is_inside: bool) -> None:
-        self._rules, self._reading = rules, reading
-        self.rule = next(iter(rules._of_tag.get("body", ())), NO_RULE)
-        self.keeps = is_inside or rules._keeps[self.rule]
-        # Stacks with an entry per open element: its name, the state before it, the rule that
-        # matched it. The other two also have an entry for the body: the key of each element, and
-        # the number of its children by tag.
-        self._names: list[str] = []
-        self._previous: list[tuple[int, bool]] = []
-        self._matched: list[int] = []
-        self._keys: list[Key] = [("body", (), ())]
-        self._counts: list[dict[str, int]] = [{}]
-        # The indexes of the open elements by name.
-        self._indexes: dict[str, list[int]] = defaultdict(list)
-
-    def start(self, name: str, effect: Any, key: Key) -> None:
-        """Open an element, after the elements that its start tag ends."""
-        names = self._names
-        while names and name in ENDED_BY.get(names[-1], ()):
-            self.close(len(names) - 1, False)
-        place = 0
-        if name in self._rules._placed and effect != HIDDEN:
-            place = self._counts[-1][name] = self._counts[-1].get(name, 0) + 1
-        matched = NO_RULE
-        if effect is not None and self.rule != HIDDEN:
-            matched = effect
-            if effect.__class__ is tuple:
-                matched = _first_match(self._rules.rules, effect, self._keys[-1], place)
-        if len(names) < MAX_DEPTH:
-            self._push(name, key, matched)
-
-    def _push(self, name: str, key: Key, matched: int) -> None:
-        """Add an element that a rule *matched*, or `NO_RULE`, or `HIDDEN`."""
-        rules, reading = self._rules, self._reading
-        self._indexes[name].append(len(self._names))
-        self._names.append(name)
-        self._previous.append((self.rule, self.keeps))
-        if rules._has_parents:
-            self._keys.append(key)
-        if rules._placed:
-            self._counts.append({})
-        if reading:
-            self._matched.append(matched)
-        if matched != NO_RULE:
-            self.rule, self.keeps = matched, rules._keeps[matched]
-            if reading and matched >= 0:
-                reading.matched[matched] += 1
-
-    def end(self, name: str) -> None:
-        """End the innermost open element of a name, if its end tag reaches it."""
-        indexes = self._indexes.get(name)
-        if indexes:
-            index = indexes[-1]
-            if index == len(self._names) - 1 or _reaches(name, index, self._indexes):
-                self.close(index, True)
-
-    def close(self, index: int, has_end_tag: bool) -> None:
-        """End the open elements from *index* on. *has_end_tag* is for the element at *index*."""
-        names, rules, reading = self._names, self._rules, self._reading
-        while len(names) > index:
-            name = names.pop()
-            self._indexes[name].pop()
-            self.rule, self.keeps = self._previous.pop()
-            if rules._has_parents:
-                self._keys.pop()
-            if rules._placed:
-                self._counts.pop()
-            if reading:
-                matched = self._matched.pop()
-                is_balanced = has_end_tag and len(names) == index
-                if matched >= 0 and name not in OPTIONAL_ENDS and not is_balanced:
-                    reading.unbalanced[matched] += 1
-
-
-def _first_match(rules: list[Rule], numbers: tuple[int, ...], parent: Key, place: int) -> int:
-    """Return the first rule of *numbers* that matches an element with this parent and place, or
-    `NO_RULE`.
-    """
-    for number in numbers:
-        rule = rules[number]
-        if (not rule.parent or rule.parent.matches(parent)) and rule.place in (0, place):
-            return number
-    return NO_RULE
-
-
-def _reaches(name: str, index: int, indexes: dict[str, list[int]]) -> bool:
-    """Tell whether an end tag ends the open element at *index*: the elements inside it must not
-    have a higher rank.
-    """
-    rank = RANKS.get(name, USUAL_RANK)
-    return not any(
-        inner_rank > rank and indexes.get(inner) and indexes[inner][-1] > index
-        for inner_rank, inner in RANKED
-    )
-
-
-def _without_skipped(html: str) -> str:
-    """Return a page without comments and without the elements of `SKIPPED_TAGS`."""
-    parts: list[str] = []
-    start = 0
-    missing: set[str] = set()
-    while match := SKIPPED.search(html, start):
-        parts.append(html[start : match.start()])
-        start = _skip(html, match, missing)
-    parts.append(html[start:])
-    return "".join(parts)
-
-
-def _skip(html: str, match: re.Match[str], missing: set[str]) -> int:
-    """Return the end of the comment or element that `SKIPPED` matched. *missing* collects the names
-    of elements that lack an end tag in the rest of the page.
-    """
-    start = match.end()
-    if not match[1]:
-        end = html.find("-->", start - 2)
-        return len(html) if end < 0 else end + 3
-    name = match[1].lower()
-    if name == "script":
-        return _script_end(html, start)
-    tag_end = html.find(">", start) + 1 or len(html)
-    is_self_closing = html[tag_end - 2] == "/" and name in ("svg", "math")
-    if is_self_closing or name in missing:
-        return tag_end
-    if end_tag := SKIPPED_ENDS[name].search(html, start):
-        return html.find(">", end_tag.end()) + 1 or len(html)
-    missing.add(name)
-    return len(html) if name == "style" else tag_end  # an unclosed style takes the rest of the page
-
-
-def _script_end(html: str, start: int) -> int:
-    """Return the end of a script. A comment in the script may contain a whole inner script."""
-    end_tag = SKIPPED_ENDS["script"].search(html, start)
-    if end_tag and html.find("<!--", start, end_tag.start()) < 0:
-        return html.find(">", end_tag.end()) + 1 or len(html)
-    in_comment = in_inner_script = False
-    for match in SCRIPT_PARTS.finditer(html, start):
-        part = match[0][:3].lower()
-        if part == "</s":
-            if not in_inner_script:
-                return html.find(">", match.end()) + 1 or len(html)
-            in_inner_script = False
-        elif part == "<!-":
-            if match[0][-1] != ">":
-                in_comment = True
-        elif part == "-->":
-            in_comment = in_inner_script = False
-        else:
-            in_inner_script = in_comment
-    return len(html)
-
-
-def _join(texts: list[str]) -> str:
-    """Return the lines of the texts, with white space folded and entities decoded."""
-    text = unescape(LINE.join(texts))
+def _lines(text: str, is_preformatted: bool) -> list[str]:
+    """Return the lines of a text, with white space folded unless the text is preformatted."""
     if not text.isascii():
-        for character in INVISIBLE:
+        for character in UNSEEN:
             text = text.replace(character, "")
-    lines: list[str] = []
-    for line in text.split(LINE):
-        if line[:1] == PREFORMATTED:
-            lines += [row.rstrip() for row in line[1:].strip("\r\n").split("\n")]
-            continue
-        if line.isprintable() and "  " not in line:  # most lines need no folding
-            line = line.strip(" ")
-        else:
-            line = " ".join(line.split())
-        if line:
-            lines.append(line)
-    return "\n".join(lines)
+    if is_preformatted:
+        return [row.rstrip() for row in text.strip("\r\n").split("\n")]
+    line = " ".join(text.split())
+    return [line] if line else []
 
 
 def decode(body: bytes) -> str:
     """Return the text of a page's bytes, decoded by the byte order mark or the page's declaration,
     or else as UTF-8, or as Windows-1252 if it is not UTF-8.
     """
-    for mark, encoding in MARKS:
+    for mark, encoding in BYTE_ORDER_MARKS:
         if body.startswith(mark):
             return body.decode(encoding, "replace")
     declaration = CHARSET.search(body, 0, 4096)
@@ -766,30 +354,25 @@ def decode(body: bytes) -> str:
     return body.decode("cp1252", "replace")
 
 
-def _from_xml(text: str) -> Rules:
-    if "<!DOCTYPE" in text or "<!ENTITY" in text:
-        raise RuleError("the file declares a document type, which rule files must not")
-    root = ElementTree.fromstring(text)  # noqa: S314 - checked for entities
-    if root.tag != "rules":
-        raise RuleError(f"the root element is {root.tag!r}, not 'rules'")
-    return _from_record(dict(root.attrib), [{"action": rule.tag, **rule.attrib} for rule in root])
-
-
-def _from_json(text: str) -> Rules:
-    record = json.loads(text)
-    return _from_record(record, record["rules"])
-
-
-def _from_record(header: dict[str, Any], rules: list[dict[str, Any]]) -> Rules:
-    """Return the rules of a rule file.
-
-    *header* has the attributes of the file, *rules* the attributes of each rule.
-    """
+def _from_text(text: str) -> Rules:
+    """Return the rules of a rule file: the attributes of the file, and those of each rule."""
+    header: dict[str, Any]
+    if text.lstrip()[:1] == "{":
+        header = json.loads(text)
+        records = header["rules"]
+    else:
+        if "<!DOCTYPE" in text:
+            raise RuleError("the file declares a document type, which rule files must not")
+        root: Any = etree.fromstring(text.encode(), etree.XMLParser(resolve_entities=False))
+        if root.tag != "rules":
+            raise RuleError(f"the root element is {root.tag!r}, not 'rules'")
+        header = dict(root.attrib)
+        records = [{"action": rule.tag, **rule.attrib} for rule in root.iterchildren("*")]
     if str(header.get("schema")) != str(SCHEMA):
         raise RuleError(f"the schema is {header.get('schema')!r}; this version reads {SCHEMA}")
     agreement = header.get("agreement")
     return Rules(
-        [_rule(rule) for rule in rules],
+        [*map(_rule, records)],
         str(header.get("site", "")),
         str(header.get("model", "")),
         int(header.get("pages", 0)),

@@ -20,6 +20,7 @@ from contentspider.index.errors import EngineError
 from contentspider.index.filters import Comparison, FilterError, Order
 from contentspider.index.own_fields import types_of
 from contentspider.index.reader import IndexReader
+from contentspider.index.result_rows import result_rows
 from contentspider.index.schema import (
     FACETS,
     VERSION,
@@ -256,6 +257,43 @@ class EngineContract:
             ids = {hit.record["id"] for hit in engine.search(query).hits}
             assert ids == {f"{number:032x}" for number in (1, 2)}
 
+    def test_snippets_show_the_words_that_match(self, engine: Engine) -> None:
+        content = "Much is said here. " * 60 + "A ferry left the harbour. " + "And so on. " * 60
+        engine.upsert([document(1, content=content), document(2, title="Ferry", anchors=["Quay"])])
+        engine.flush()
+        query = Query("ferry harbour")
+        (row,) = result_rows(query, engine.search(query))
+        text = "".join(part for part, _ in row.pieces)
+        assert {part.lower() for part, is_match in row.pieces if is_match} == {"ferry", "harbour"}
+        assert text.strip("…") in content
+        assert len(text) < 600
+        assert row.to_dict()["snippet"] == text
+        (other,) = result_rows(query, engine.search(Query("quay")))
+        assert "It holds some words." in "".join(part for part, _ in other.pieces)
+
+    def test_sections_with_the_words_are_shown(self, engine: Engine) -> None:
+        html = '<h2 id="fares">Fares</h2><p>Low.</p><h2 id="ways">Ways</h2><p>A ferry leaves.</p>'
+        page = document(1, content="Fares\nLow.\nWays\nA ferry leaves.", content_html=html)
+        engine.upsert([page])
+        engine.flush()
+        query = Query("ferry leaves")
+        (row,) = result_rows(query, engine.search(query))
+        assert [section.url for section in row.sections] == ["http://e.org/1#ways"]
+
+    def test_texts_of_links_find_a_page(self, engine: Engine) -> None:
+        pages = [document(number, anchors=[f"Quay {number}", "Home"]) for number in range(1, 4)]
+        engine.upsert([*pages, document(4, content="The quay has two sides.")])
+        engine.flush()
+        assert ids(engine, "quay 2")[:1] == [2]
+        assert set(ids(engine, "quay")) == {1, 2, 3, 4}
+
+    def test_a_question_is_searched_by_its_subject(self, engine: Engine) -> None:
+        engine.upsert(
+            [document(1, content="To delete a report, press D."), document(2, content="How I do.")]
+        )
+        engine.flush()
+        assert ids(engine, "How do I delete a report?") == [1]
+
     def test_accents_make_no_difference(self, engine: Engine) -> None:
         engine.upsert([document(1, content="Une idée de l’été à Zürich")])
         engine.flush()
@@ -274,6 +312,7 @@ class EngineContract:
     def test_inflected_forms_of_a_word_are_found(
         self, engine: Engine, language: str, content: str, words: str
     ) -> None:
+        """Engines with an analysis of their own may not know the forms of a language."""
         other = document(2, content="東京都 niente", language="ja")
         engine.upsert([document(1, title="A", content=content, language=language), other])
         engine.flush()
@@ -293,18 +332,19 @@ class EngineContract:
         assert results.facets["language"] == {"en": 1, "de": 1, "fr": 1, "ja": 1}
 
     @pytest.mark.parametrize(
-        ("content", "word", "reversed_word"),
+        ("language", "content", "word", "reversed_word"),
         [
-            ("東京都で検索エンジンを作る。", "検索", "索検"),
-            ("全文搜索引擎的中文分词", "中文", "文中"),
-            ("검색엔진을 만든다", "엔진", "진엔"),
-            ("ภาษาไทยไม่มีช่องว่าง", "ไทย", "ยไท"),
+            ("ja", "東京都で検索エンジンを作る。", "検索", "索検"),
+            ("zh", "全文搜索引擎的中文分词", "中文", "文中"),
+            ("ko", "검색엔진을 만든다", "엔진", "진엔"),
+            ("th", "ภาษาไทยไม่มีช่องว่าง", "ไทย", "ยไท"),
         ],
     )
     def test_words_are_found_in_languages_without_spaces(
-        self, engine: Engine, content: str, word: str, reversed_word: str
+        self, engine: Engine, language: str, content: str, word: str, reversed_word: str
     ) -> None:
-        engine.upsert([document(1, title="A", content=content), document(2, title="B")])
+        page = document(1, title="A", content=content, language=language)
+        engine.upsert([page, document(2, title="B")])
         engine.flush()
         assert ids(engine, word) == [1]
         assert not ids(engine, reversed_word)

@@ -9,7 +9,7 @@ from scrapy.settings import SETTINGS_PRIORITIES, Settings
 
 from contentspider.crawl.addon import COMPONENTS, PARQUET_EXPORTER, Addon
 from contentspider.crawl.base.options import DEFAULTS
-from contentspider.crawl.https import HANDLER
+from contentspider.crawl.handlers import HTTPS_HANDLER
 from contentspider.crawl.learning.holder import ItemPipelines
 from contentspider.crawl.queue.requests import OrderedFingerprinter
 from contentspider.crawl.queue.scheduler import LedgerScheduler
@@ -71,7 +71,7 @@ def test_addon_keeps_handler_of_project_and_warns_if_it_has_to_verify(
 ) -> None:
     settings = Settings(own)
     Addon().update_settings(settings)
-    assert settings.getwithbase("DOWNLOAD_HANDLERS")["https"] == HANDLER
+    assert settings.getwithbase("DOWNLOAD_HANDLERS")["https"] == HTTPS_HANDLER
     settings = Settings(own | {"DOWNLOAD_HANDLERS": {"https": "my.Handler"}})
     assert not caplog.messages
     Addon().update_settings(settings)

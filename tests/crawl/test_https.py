@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from contentspider.crawl import https
-from contentspider.crawl.https import RepeatedWarnings
+from contentspider.crawl import handlers
+from contentspider.crawl.handlers import RepeatedWarnings
 
 if TYPE_CHECKING:
     import pytest
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def test_each_warning_is_logged_once(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(https, "MAX_WARNINGS", 2)
+    monkeypatch.setattr(handlers, "MAX_WARNINGS", 2)
     logger = logging.getLogger("tests.certificates")
     warnings = RepeatedWarnings()
     logger.addFilter(warnings)

@@ -21,8 +21,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 AT = "2026-01-02T03:04:05.123456Z"
-SEARCHED = {"q", "filter", "facets", "offset", "limit", "page", "hitsPerPage", "indexUid"}
+SEARCHED = {"q", "filter", "facets", "offset", "limit", "page", "hitsPerPage"}
 SEARCHED |= {"attributesToRetrieve", "matchingStrategy", "showRankingScore", "sort"}
+SEARCHED |= {"attributesToHighlight", "highlightPreTag", "highlightPostTag"}
+SEARCHED |= {"attributesToCrop", "cropLength"}
 FETCHED = {"ids", "filter", "offset", "limit", "fields"}
 DEFAULTS: dict[str, Any] = {
     "searchableAttributes": [],
@@ -142,6 +144,8 @@ class Index:
             hit = chosen(document, asked.get("attributesToRetrieve"))
             if asked.get("showRankingScore"):
                 hit["_rankingScore"] = score
+            if "attributesToHighlight" in asked:
+                hit["_formatted"] = formatted(document, asked)
             answer["hits"].append(hit)
         if "facets" in asked:
             answer["facetDistribution"] = counts = {}
@@ -197,6 +201,21 @@ def bare(text: str) -> str:
 
 def chosen(document: dict[str, Any], names: list[str] | None) -> dict[str, Any]:
     return {name: value for name, value in document.items() if names is None or name in names}
+
+
+def formatted(document: dict[str, Any], asked: dict[str, Any]) -> dict[str, str]:
+    """Return the attributes to highlight, with tags around searched words, cut at the first one."""
+    terms = bare(asked.get("q", "")).split()
+    tags = asked["highlightPreTag"], asked["highlightPostTag"]
+    texts = {}
+    for name in asked["attributesToHighlight"]:
+        words = document.get(name, "").split(" ")
+        found = [number for number, word in enumerate(words) if bare(word).startswith(tuple(terms))]
+        for number in found if terms else []:
+            words[number] = re.sub(r"\w+", lambda word: word[0].join(tags), words[number], count=1)
+        start = max(found[0] - 5, 0) if found else 0
+        texts[name] = " ".join(words[start : start + asked["cropLength"]])
+    return texts
 
 
 class FakeMeilisearch(ThreadingHTTPServer):
@@ -310,9 +329,8 @@ class FakeMeilisearch(ThreadingHTTPServer):
                 return self.enqueue("documentDeletion", partial(self.drop, name, asked), [])
             case "POST", ["indexes", name, "documents", "fetch"]:
                 return self.index(name).fetch(asked)
-            case "POST", ["multi-search"]:
-                queries = asked["queries"]
-                return {"results": [self.index(one["indexUid"]).search(one) for one in queries]}
+            case "POST", ["indexes", name, "search"]:
+                return self.index(name).search(asked)
             case "POST", ["swap-indexes"]:
                 return self.enqueue("indexSwap", partial(self.swap, asked), [])
         raise AssertionError(f"{method} {path} is not known here")

@@ -11,6 +11,7 @@ import pytest
 
 from contentspider.index.engine import Query, create_engine
 from contentspider.index.errors import EngineDownError, EngineError
+from contentspider.index.result_rows import result_rows
 from tests.engines.documents import engine, named
 from tests.servers import KEY, index_url, shared, typesense_server
 
@@ -61,12 +62,16 @@ def test_site_filter_is_exact_despite_punctuation(engine: Engine) -> None:
 
 
 def test_typos_and_prefixes_are_found(engine: Engine) -> None:
-    engine.upsert([named("a", title="A harbour", language="en"), named("b", title="東京都")])
+    japanese = named("b", title="東京", content="私は東京都に行く", language="ja")
+    engine.upsert([named("a", title="A harbour", language="en"), japanese])
     for words in ("harbor", "habrour", "harb", "a har"):
         assert [hit.record["id"] for hit in engine.search(Query(words)).hits] == ["a"]
-    for words in ("東京", "京"):
+    for words in ("東京", "東京都"):
         assert [hit.record["id"] for hit in engine.search(Query(words)).hits] == ["b"]
-    assert not engine.search(Query("京東")).hits
+    query = Query("東京都")
+    (row,) = result_rows(query, engine.search(query))
+    assert "".join(text for text, _ in row.pieces) == "私は東京都に行く"
+    assert "".join(text for text, is_match in row.pieces if is_match) == "東京都"
 
 
 def test_best_match_comes_before_later_similar_documents(engine: Engine) -> None:

@@ -11,11 +11,12 @@ from filelock import FileLock
 
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.index import operations
-from contentspider.index.engine import ENGINES, Engine, create_engine
+from contentspider.index.engine import ENGINES, create_engine
 from contentspider.index.errors import EngineDownError, EngineError
 from contentspider.index.operations import open_index, rebuild, sync, verify
-from contentspider.index.schema import Manifest, SchemaMismatchError
+from contentspider.index.schema import VERSION, Manifest, SchemaMismatchError
 from contentspider.index.sqlite import SQLiteEngine
+from contentspider.index.term_engine import TermEngine
 from tests.indexes import Crawls, Memory
 
 if TYPE_CHECKING:
@@ -105,11 +106,11 @@ def test_index_with_other_schema_is_rebuilt(
 ) -> None:
     caplog.set_level(logging.INFO, "contentspider")
     with monkeypatch.context() as other:
-        other.setattr(Manifest, "new", lambda: Manifest(7, "old"))
+        other.setattr(Manifest, "new", lambda: Manifest(VERSION + 1, "old"))
         with pytest.raises(SchemaMismatchError), open_index(url, is_writer=True):
             pass
     assert rebuild([crawls.path], url)["e.org"].upserted == 6
-    assert caplog.messages[0].startswith(f"{url} has schema 7")
+    assert caplog.messages[0].startswith(f"{url} has schema {VERSION + 1}")
     assert len(ids(url)) == 6
 
 
@@ -138,7 +139,7 @@ class OldEngine(SQLiteEngine):
     """An engine with the names of an earlier interface."""
 
     _found = SQLiteEngine._search_terms
-    _search_terms = Engine._search_terms
+    _search_terms = TermEngine._search_terms
 
 
 def test_engine_for_another_version_is_an_error_that_names_what_it_lacks(

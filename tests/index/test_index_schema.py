@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from contentspider.index.engines.common import ServerEngine
 from contentspider.index.errors import EngineError
 from contentspider.index.schema import (
     FACETS,
@@ -20,6 +23,7 @@ from contentspider.index.schema import (
     document_fields,
     join_lines,
 )
+from contentspider.index.sqlite import SQLiteEngine
 
 
 @pytest.mark.parametrize(
@@ -96,6 +100,26 @@ def test_index_manifest_is_checked_on_opening() -> None:
             Manifest.load(wrong, "it")
         assert type(raised.value) is EngineError
     with pytest.raises(SchemaMismatchError) as mismatch:
-        Manifest.load(Manifest(7, "x").dump(), "it")
-    for fact in ("it has schema 7,", f"schema {VERSION}:", "contentspider index rebuild"):
+        Manifest.load(Manifest(VERSION + 1, "x").dump(), "it")
+    for fact in (
+        f"it has schema {VERSION + 1},",
+        f"schema {VERSION}:",
+        "contentspider index rebuild",
+    ):
         assert fact in str(mismatch.value)
+
+
+def test_index_of_an_older_schema_with_the_same_fields_is_used(tmp_path: Path) -> None:
+    url = f"sqlite:{tmp_path / 'index.sqlite'}"
+    engine = SQLiteEngine(url)
+    engine.open(is_writer=True)
+    older = replace(Manifest.load(engine.manifest(), url), version=VERSION - 1)
+    engine.write_manifest(older.dump())
+    engine.flush()
+    engine.close()
+    reopened = SQLiteEngine(url)
+    assert reopened.open(is_writer=True) == older.identity
+    reopened.close()
+    assert not ServerEngine.older_schemas
+    with pytest.raises(SchemaMismatchError):
+        Manifest.load(older.dump(), url, ServerEngine.older_schemas)

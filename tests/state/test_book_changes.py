@@ -14,7 +14,7 @@ from contentspider.state.book import book as book_module
 from contentspider.state.book import changes as changes_module
 from contentspider.state.book import losses as losses_module
 from contentspider.state.book.book import Book
-from contentspider.state.book.new_pages import MIN_CHARS
+from contentspider.state.book.losses import MIN_CHARS
 from contentspider.state.crawls.entries import Entries, Entry
 from contentspider.state.crawls.feed import json_feed
 from tests.visited import DAYS, HTML, LONG, Seen, address, crawl, crawling, known, see

@@ -31,8 +31,8 @@ FILES = 200
 SCRIPT = """
 import resource, sys
 from contentspider.cli import main
-from contentspider.web import connections
-files, connections.HEAD_SECS, connections.BODY_SECS = map(float, sys.argv[1:4])
+from contentspider.web import server
+files, server.HEAD_SECS, server.BODY_SECS = map(float, sys.argv[1:4])
 resource.setrlimit(resource.RLIMIT_NOFILE, (int(files), int(files)))
 sys.exit(main(sys.argv[4:]))
 """

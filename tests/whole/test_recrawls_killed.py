@@ -61,9 +61,12 @@ FIELDS = ("--fields", "fields.toml")
 LEARNING = "learning"
 KEEPER = "contentspider.crawl.queue.keeper:LedgerKeeper"
 BOOK = "contentspider.state.book"
+OUTPUT = "contentspider.state.files.output:JsonLinesWriter"
 # Around the steps of a page (its version is written, its item is taken, it is settled, it is
-# published, its old version is dropped), and between them and the end of the run.
+# published, its old version is dropped), around the replacement of the output, and before the end
+# of the run.
 AT_THE_END = [
+    (f"{OUTPUT} publish before", 1),
     (f"{BOOK}.book:Book publish after", 1),
     (f"{BOOK}.book:Book publish before", 1),
     (f"{BOOK}.book:Book end_run before", 1),
@@ -76,11 +79,12 @@ AT_THE_END = [
     (f"{BOOK}.book:Book end_run after", 1),
     (f"{KEEPER} _queue_known after", 1),
     (f"{KEEPER} commit after", 1),
+    (f"{OUTPUT} publish after", 1),
 ]
 
 
 def moments() -> list[Moment]:
-    """Return 24 moments, the most dangerous first."""
+    """Return 26 moments, the most dangerous first."""
     draw = random.Random(11)
     fetches = [("fetch", number) for number in draw.sample(range(1, PAGES + 8), 9)]
     visits = [
@@ -171,7 +175,7 @@ def test_killed_crawl_reports_each_change_once(
     shutil.copytree(begun, undisturbed)
     again.folder = undisturbed
     again.crawl(*FIELDS)
-    wanted = told(again, undisturbed)
+    wanted, items = told(again, undisturbed), pages_of(undisturbed)
     fields = {record[0]: record[-1] for record in wanted if record[3] == "fields"}
     assert fields == {"/15": "{'color': [None, 'red']}"}
     kinds = [record[1] for record in wanted if record[0] != "/15"]
@@ -179,7 +183,7 @@ def test_killed_crawl_reports_each_change_once(
     assert kinds.count("changed") in (3, 4), "the start page names other pages"
 
     found = moments()
-    assert len(set(found)) == 24
+    assert len(set(found)) == 26
     if not request.config.getoption("--all-kills"):
         found = found[:2]
     for number, moment in enumerate(found):
@@ -188,6 +192,13 @@ def test_killed_crawl_reports_each_change_once(
         assert crawl_killed(again, folder, moment, *FIELDS), moment
         resume(again, folder, *FIELDS)
         assert told(again, folder) == wanted, moment
+        assert pages_of(folder) == items, moment
+
+
+def pages_of(folder: Path) -> list[tuple[object, ...]]:
+    """Return the address, text and change of each item in a folder's output."""
+    items = read_jsonl(folder / "pages.jsonl")
+    return sorted((item["url"], item["content"], item["change"]) for item in items)
 
 
 def redesigned(page: str) -> str:

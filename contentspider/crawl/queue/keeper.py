@@ -313,13 +313,13 @@ class LedgerKeeper(CrawlState):
         for name, value in ending.stats().items():
             self.stats.set_value(name, value)
         if self.revisits and ending.is_end:
-            # The pages come before the end of the run: after a kill between the two steps a resumed
-            # crawl repeats both.
             ending = await self._write_history(self.revisits, ending)
-        self.book.end_run(ending.word)
+        self.book.commit()
         self._sync()
         if self.recorder.writer:
             self._publish(self.recorder.writer, ending)
+        # The run ends last: after a kill before this step a resumed crawl repeats the steps above.
+        self.book.end_run(ending.word)
         if self._is_history_written:
             await self._clean(ending.word == FINISHED)
 

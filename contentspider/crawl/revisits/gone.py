@@ -109,7 +109,8 @@ class GonePages:
         self._crawl = book.runs.crawl
         self._options = options
         self._live = book.known.live_count()
-        errors = ending.unread / max(book.pages.visits(self._crawl) + ending.unread, 1)
+        unread = ending.unread + len(book.broken.known())  # their links are not known, either
+        errors = unread / max(book.pages.visits(self._crawl) + unread, 1)
         # A complete crawl has read all pages that have a link. Known pages that it did not read are
         # missing.
         self.is_complete = (

@@ -1,39 +1,34 @@
-"""Helpers that several engines share.
+"""What engines with a server share: addresses, keys, plain words of a query, and snippets.
 
-All servers need addresses and keys. Typesense and Meilisearch also lack date fields,
-stems of words, and searches in pages of several languages.
+Typesense and Meilisearch also lack date fields.
 """
 
 from __future__ import annotations
 
-import heapq
 import os
 import re
-from collections import Counter
+from abc import abstractmethod
 from datetime import datetime, timezone
-from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from contentspider.index.engine import Results, redacted_url
+from contentspider.index.engine import Engine, Results, redacted_url
 from contentspider.index.errors import EngineError
-from contentspider.index.schema import DATE_FIELDS, FACETS
-from contentspider.index.words import (
-    LETTER,
-    common_prefix,
-    searchable_words,
-    split_words,
-    stemmer_name,
-    word_forms,
-)
+from contentspider.index.questions import subject_of
+from contentspider.index.schema import DATE_FIELDS, FACETS, valid_utf8
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
-    from contentspider.index.engine import Hit, Query
-    from contentspider.index.filters import Order
+    from contentspider.index.engine import Query
 
 INDEX_NAME = re.compile(r"[A-Za-z0-9_-]{1,100}")
+SPACES = re.compile(r"\s+")
+# Servers put these around the words that match. Unicode has them for use inside of a program, so
+# that no page has them.
+MARK_START, MARK_END = "\ufdd0", "\ufdd1"
+# The length of a snippet in words, for servers that count words.
+SNIPPET_WORDS = 40
 
 
 def parse_server_url(url: str) -> tuple[str, str]:
@@ -89,66 +84,53 @@ def timestamps_to_dates(record: dict[str, Any]) -> dict[str, Any]:
     return record | dates
 
 
-def prefix_words(text: str, language: str) -> Iterator[str]:
-    """Yield the extra words of a *text* for engines without stems and without pairs of characters.
+class ServerEngine(Engine):
+    """An engine whose server searches words by its own rules, and marks them in the content.
 
-    A word of a language with a stemmer gives the common prefix of its forms. A run of a script
-    without spaces gives pairs of characters, and single characters.
-
-    >>> list(prefix_words("Two ferries à 東京", "en"))
-    ['two', 'ferr', 'a', '東京', '京', '東']
+    `_search_server` asks the server. Its language analysis, its tolerance of typing errors and its
+    snippets decide.
     """
-    stemmer = stemmer_name(language)
-    for word in split_words(text):
-        if LETTER.match(word):
-            yield from searchable_words(word)
-        elif stemmer:
-            yield common_prefix(word_forms(word, stemmer))
+
+    def _search_words(self, query: Query) -> Results:
+        if not query.words.strip():
+            return self._search_server(query, [])
+        words = _plain_words(subject_of(query.words, self._query_languages(query)))
+        if not words:
+            return Results([], 0, {name: {} for name in FACETS})
+        return self._search_server(query, words)
+
+    @abstractmethod
+    def _search_server(self, query: Query, words: Sequence[str]) -> Results:
+        """Return the documents that contain these *words*, or all documents if there are none."""
 
 
-def queries_by_language(
-    languages: Iterable[str], make_query: Callable[[Sequence[str]], str]
-) -> tuple[dict[str, str], str]:
-    """Return the query text for each language, and the text for documents of all other languages.
+def _plain_words(text: str) -> list[str]:
+    """Return the words of a query between its spaces, without signs that may be syntax.
 
-    *make_query* returns the text for some languages. A language is left out if its text equals the
-    text for other languages.
+    >>> _plain_words('"sign-on" - C++ -x')
+    ['sign-on', 'C++', 'x']
     """
-    default_query = make_query(())
-    queries = {language: make_query([language]) for language in languages}
-    special = {language: query for language, query in queries.items() if query != default_query}
-    return special, default_query
+    words = valid_utf8(text).replace("\0", " ").replace('"', " ").split()
+    return [word.lstrip("-") for word in words if any(map(str.isalnum, word))]
 
 
-def has_other_languages(query: Query, texts: Collection[str]) -> bool:
-    """Tell whether a query also matches documents whose language is not in *texts*, or that have
-    none. *texts* has the languages with a query text of their own (`queries_by_language`).
+def marked_pieces(text: str) -> list[tuple[str, bool]]:
+    """Return the parts of a snippet, with True beside those that the server marked.
+
+    >>> marked_pieces(f"The {MARK_START}ferry{MARK_END} left")
+    [('The ', False), ('ferry', True), (' left', False)]
     """
-    languages = query.conditions.get("language")
-    return languages is None or any(language not in texts for language in languages)
+    parts = re.split(f"[{MARK_START}{MARK_END}]", SPACES.sub(" ", text))
+    return [(part, bool(number % 2)) for number, part in enumerate(parts) if part]
 
 
-def merge_results(results: Sequence[Results], query: Query) -> Results:
-    """Merge the results of several searches, which match different documents, into one."""
-    key: Callable[[Hit], Any] = _relevance
-    if query.order:
-        key = partial(_place, query.order)
-    hits = list(heapq.merge(*(result.hits for result in results), key=key))
-    names = [*FACETS, *(f"fields.{name}" for name in query.counted)]
-    facets = {name: Counter[str]() for name in names}
-    for result in results:
-        for name, counts in result.facets.items():
-            facets[name].update(counts)
-    return Results(
-        hits[query.offset : query.offset + query.limit],
-        sum(result.total for result in results),
-        {name: dict(counts.most_common()) for name, counts in facets.items()},
-    )
+def content_snippet(content: str, snippets: Iterable[str]) -> list[tuple[str, bool]]:
+    """Return the parts of the first of *snippets* that comes from the *content*; [] if none does.
 
-
-def _relevance(hit: Hit) -> float:
-    return -hit.score
-
-
-def _place(order: Order, hit: Hit) -> tuple[bool, float]:
-    return order.key(hit.record)
+    Fields that repeat several texts also give snippets of titles and other texts.
+    """
+    content = SPACES.sub(" ", content)
+    for pieces in map(marked_pieces, snippets):
+        if "".join(text for text, _ in pieces) in content:
+            return pieces
+    return []

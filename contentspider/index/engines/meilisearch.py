@@ -21,15 +21,16 @@ from meilisearch.errors import (
 from meilisearch.models.task import TaskInfo
 from requests import RequestException
 
-from contentspider.index.engine import Engine, Hit, Results, redacted_url
+from contentspider.index.engine import Hit, Results, redacted_url
 from contentspider.index.engines.common import (
+    MARK_END,
+    MARK_START,
+    SNIPPET_WORDS,
+    ServerEngine,
     api_key,
     dates_to_timestamps,
-    has_other_languages,
-    merge_results,
+    marked_pieces,
     parse_server_url,
-    prefix_words,
-    queries_by_language,
     timestamps_to_dates,
 )
 from contentspider.index.errors import EngineDownError, EngineError, retry_after_secs
@@ -45,29 +46,30 @@ from contentspider.index.schema import (
     DocumentState,
     Manifest,
     SchemaMismatchError,
-    join_lines,
 )
-from contentspider.index.words import query_prefixes, stemmer_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from contentspider.index.engine import Query, Refusal
     from contentspider.index.filters import Condition, Order
-    from contentspider.index.words import Term
 
 TIMEOUT_SECS = 60
 # A task waits for the tasks of all other indexes of the server.
 TASK_SECS = 300
 POLL_MS = 20
 MANIFESTS = "contentspider-manifests"
-# Searched attributes, the most important first: the texts, and the prefixes of words with stems,
-# since Meilisearch does not stem words. Prefixes of titles have an attribute of their own.
-TITLE_WORDS, WORDS = "title_words", "words"
-TITLE, *OTHER_TEXTS = [field.name for field in sorted(TEXT_FIELDS, key=lambda text: -text.weight)]
-SEARCHED = [TITLE, TITLE_WORDS, *OTHER_TEXTS, WORDS]
-# Meilisearch ignores further words of a query.
-MAX_TERMS = 10
+# Searched attributes, the most important first.
+SEARCHED = [field.name for field in sorted(TEXT_FIELDS, key=lambda text: -text.weight)]
+# The snippet of a hit is in its attribute "_formatted".
+SNIPPETS: dict[str, Any] = {
+    "attributesToRetrieve": list(FIELDS_BY_NAME),
+    "attributesToHighlight": ["content"],
+    "highlightPreTag": MARK_START,
+    "highlightPostTag": MARK_END,
+    "attributesToCrop": ["content"],
+    "cropLength": SNIPPET_WORDS,
+}
 MAX_RESULTS = 100_000
 MAX_FACETS = 1000
 PAGE = 1000
@@ -101,13 +103,11 @@ class _ResponseError(EngineError):
         self.reason = reason
 
 
-class MeilisearchEngine(Engine):
+class MeilisearchEngine(ServerEngine):
     """The index in ``meilisearch://host:port/index`` (``meilisearch+https://`` with TLS).
 
     The environment variable ``MEILISEARCH_API_KEY`` has the key.
     """
-
-    searches_terms = False
 
     def __init__(self, url: str) -> None:
         self._display_url = redacted_url(url)
@@ -217,82 +217,41 @@ class MeilisearchEngine(Engine):
             return [dict(document) for document in self._index.get_documents(parameters).results]
 
     def _indexed_languages(self) -> Iterable[str]:
-        (response,) = self._multi_search({"q": "", "hitsPerPage": 0, "facets": ["language"]})
         with self._translate_errors():
+            response = self._index.search("", {"hitsPerPage": 0, "facets": ["language"]})
             return list(response["facetDistribution"].get("language", {}))
 
-    def _search_terms(self, query: Query, terms: Sequence[Term], match_all: bool) -> Results:
-        # One condition of each inner list has to be true.
-        query_filters: list[str | list[str]] = [
-            *(_any_of(name, values) for name, values in query.conditions.items()),
-            *(list(map(_condition, alternatives)) for alternatives in query.required),
-        ]
-        texts, default_text = queries_by_language(
-            self._query_languages(query),
-            lambda languages: " ".join(query_prefixes(query.words, languages)[:MAX_TERMS]),
-        )
-        searches = [
-            (text, [*query_filters, _equal("language", name)]) for name, text in texts.items()
-        ]
-        if has_other_languages(query, texts):
-            other_languages = [f"NOT {_equal('language', name)}" for name in texts]
-            searches.append((default_text, [*query_filters, *other_languages]))
-        if not match_all:
-            searches = [(self._present_words(text, filters), filters) for text, filters in searches]
-        strategy = "all" if match_all else "last"
-        results = [
-            self._first_results(query, {"q": text, "filter": filters, "matchingStrategy": strategy})
-            for text, filters in searches
-            if text or not query.words.strip()
-        ]
-        return merge_results(results, query)
+    def _search_server(self, query: Query, words: Sequence[str]) -> Results:
+        for strategy in ("all", "last"):
+            results = self._results(query, words, strategy)
+            if results.total:
+                break
+        return results
 
-    def _present_words(self, text: str, filters: Sequence[str | list[str]]) -> str:
-        """Return the words of *text* that some document has.
-
-        Meilisearch drops words from the end of a query to get more results, but never the first.
-        """
-        words = text.split()
-        counts = self._multi_search(
-            *({"q": word, "filter": filters, "hitsPerPage": 0} for word in words)
-        )
-        with self._translate_errors():
-            return " ".join(
-                word for word, count in zip(words, counts, strict=True) if int(count["totalHits"])
-            )
-
-    def _first_results(self, query: Query, search: Mapping[str, object]) -> Results:
-        """Return the results of a search from its first hit to the end of the query's page."""
+    def _results(self, query: Query, words: Sequence[str], strategy: str) -> Results:
+        """Return the results of a query by a strategy of matching."""
         paths = {name: name for name in FACETS}
         paths |= {f"fields.{name}": f"{OWN}.{TEXT}.{name}" for name in query.counted}
-        # Only a search with "hitsPerPage" counts all hits; with "limit" the total is an estimate.
-        totals, page = self._multi_search(
-            {**search, "hitsPerPage": 0, "facets": list(paths.values())},
-            {
-                **search,
-                "sort": _order(query.order),
-                "limit": query.offset + query.limit,
-                "attributesToRetrieve": list(FIELDS_BY_NAME),
-                "showRankingScore": True,
-            },
-        )
+        options = {
+            **SNIPPETS,
+            # One condition of each inner list has to be true.
+            "filter": [
+                *(_any_of(name, values) for name, values in query.conditions.items()),
+                *(list(map(_condition, alternatives)) for alternatives in query.required),
+            ],
+            "matchingStrategy": strategy,
+            "facets": list(paths.values()),
+            "sort": _order(query.order),
+            # Only a search by pages counts all hits. A page has the hits before the offset, too.
+            "hitsPerPage": query.offset + query.limit,
+            "showRankingScore": True,
+        }
         with self._translate_errors():
-            hits = [
-                Hit(score=float(hit.pop("_rankingScore")), record=timestamps_to_dates(hit))
-                for hit in page["hits"]
-            ]
-            counts = totals["facetDistribution"]
+            response = self._index.search(" ".join(words), options)
+            counts = response["facetDistribution"]
             facets = {name: dict(counts.get(path, {})) for name, path in paths.items()}
-            return Results(hits, int(totals["totalHits"]), facets)
-
-    def _multi_search(self, *searches: Mapping[str, object]) -> list[dict[str, Any]]:
-        """Send several searches in one request, and return their results."""
-        with self._translate_errors():
-            bodies = [{"indexUid": self._name, **search} for search in searches]
-            results = self._client.multi_search(bodies)["results"]
-            if len(results) != len(searches):
-                raise EngineDownError(f"{self._display_url} sent an incomplete response")
-            return results
+            hits = [_hit(hit) for hit in response["hits"][query.offset :]]
+            return Results(hits, int(response["totalHits"]), facets)
 
     @contextmanager
     def rebuild(self) -> Iterator[tuple[MeilisearchEngine, str]]:
@@ -361,16 +320,18 @@ class MeilisearchEngine(Engine):
 
 
 def _line(document: Document) -> bytes:
-    """Return a document as a line of JSON, with the extra attributes for stems."""
+    """Return a document as a line of JSON."""
     record = dates_to_timestamps(document.record())
-    title, *other_texts = (join_lines(record.get(field.name)) for field in TEXT_FIELDS)
-    language = record.get("language", "")
-    if stemmer_name(language):
-        record[TITLE_WORDS] = " ".join(prefix_words(title, language))
-        record[WORDS] = " ".join(prefix_words("\n".join(other_texts), language))
     if own_values := document.own_values():
         record[OWN] = own_values
     return json.dumps(record, ensure_ascii=False, allow_nan=False).encode()
+
+
+def _hit(hit: dict[str, Any]) -> Hit:
+    """Return a hit of Meilisearch's with its snippet."""
+    score, formatted = float(hit.pop("_rankingScore")), hit.pop("_formatted")
+    pieces = marked_pieces(formatted.get("content", ""))
+    return Hit(timestamps_to_dates(hit), score, snippet=pieces)
 
 
 def _condition(condition: Condition) -> str:

@@ -9,7 +9,7 @@ import json
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from contentspider.index.engine import Engine, Hit, Refusal, Results, redacted_url
+from contentspider.index.engine import Hit, Refusal, Results, redacted_url
 from contentspider.index.engines.clients import (
     ElasticsearchClient,
     NotFoundError,
@@ -17,7 +17,13 @@ from contentspider.index.engines.clients import (
     error_reason,
     incomplete_is_down,
 )
-from contentspider.index.engines.common import parse_server_url
+from contentspider.index.engines.common import (
+    MARK_END,
+    MARK_START,
+    ServerEngine,
+    content_snippet,
+    parse_server_url,
+)
 from contentspider.index.errors import EngineDownError, EngineError, is_temporary
 from contentspider.index.filters import PAGE_DATE, utc_text
 from contentspider.index.own_fields import DATE, NUMBER, ORDER, OWN, TEXT
@@ -35,13 +41,6 @@ from contentspider.index.schema import (
     SchemaMismatchError,
     join_lines,
 )
-from contentspider.index.words import (
-    MAX_TERMS,
-    is_south_east_asian,
-    pair_phrases,
-    searchable_words,
-    split_words,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -49,7 +48,6 @@ if TYPE_CHECKING:
     from contentspider.index.engine import Query
     from contentspider.index.engines.clients import Client
     from contentspider.index.filters import Condition, Order
-    from contentspider.index.words import Term
 
 META = "contentspider"
 # The name of the server's analyzer for each language tag.
@@ -60,7 +58,7 @@ ANALYZERS = dict(
         " el:greek en:english es:spanish et:estonian eu:basque fa:persian fi:finnish fr:french"
         " ga:irish gl:galician hi:hindi hu:hungarian hy:armenian id:indonesian it:italian"
         " lt:lithuanian lv:latvian nb:norwegian nl:dutch no:norwegian pt:portuguese ro:romanian"
-        " ru:russian sv:swedish tr:turkish"
+        " ru:russian sv:swedish th:thai tr:turkish"
     ).split()
 )
 FILTERS = ["cjk_width", "lowercase", "cjk_bigram", "asciifolding"]
@@ -79,9 +77,9 @@ ANALYSIS = {
     },
 }
 # Extra fields beside the texts: the title and the other texts under the document's language, for
-# that language's analyzer; and pairs of characters of Thai, Lao, Khmer and Burmese.
-TITLE_STEMS, STEMS, PAIRS = "title_stems", "stems", "pairs"
-EXTRA_FIELDS = [TITLE_STEMS, STEMS, PAIRS, OWN]
+# that language's analyzer.
+TITLE_STEMS, STEMS = "title_stems", "stems"
+EXTRA_FIELDS = [TITLE_STEMS, STEMS, OWN]
 TEMPLATES: list[dict[str, Any]] = [
     {
         f"{name}_{tag}": {
@@ -114,10 +112,28 @@ TYPES: dict[Kind, dict[str, Any]] = {
 PROPERTIES: dict[str, dict[str, Any]] = {
     **{field.name: TYPES[field.kind] for field in FIELDS},
     **{name: {"type": "object", "dynamic": True} for name in (TITLE_STEMS, STEMS, OWN)},
-    PAIRS: {"type": "text", "analyzer": "whitespace"},
 }
 QUERY_FIELDS = [f"{field.name}^{field.weight:g}" for field in TEXT_FIELDS]
 QUERY_FIELDS += [f"{TITLE_STEMS}.*^{TEXT_FIELDS[0].weight:g}", f"{STEMS}.*"]
+# The ways to search the words of a query, until one finds a document: all words, all or similar
+# words, any word. The server splits words further, such as texts without spaces.
+SIMILAR = {"operator": "and", "fuzziness": "AUTO:4,8", "prefix_length": 1}
+ATTEMPTS: Sequence[tuple[str, Mapping[str, Any]]] = (
+    ("must", {"type": "phrase"}),
+    ("must", SIMILAR),
+    ("should", SIMILAR),
+)
+MAX_TERMS = 64
+# The server refuses to mark words in longer texts; without this option from a million characters.
+MARKED_CHARS = 100_000_000
+SNIPPETS: dict[str, Any] = {
+    "pre_tags": [MARK_START],
+    "post_tags": [MARK_END],
+    "require_field_match": False,
+    "fragment_size": 240,
+    "number_of_fragments": 1,
+    "fields": {"content": {}, f"{STEMS}.*": {}},
+}
 RANGES = {"<": "lt", "<=": "lte", ">": "gt", ">=": "gte"}
 PAGE = 1000
 MAX_FACETS = 1000
@@ -125,13 +141,11 @@ MAX_REASON_CHARS = 300
 CONFLICT = 409
 
 
-class OpenSearchEngine(Engine):
+class OpenSearchEngine(ServerEngine):
     """The alias in ``opensearch://host:port/index`` or ``elasticsearch://host:port/index``.
 
     ``opensearch+https://`` and ``elasticsearch+https://`` use TLS.
     """
-
-    searches_terms = False
 
     def __init__(self, url: str) -> None:
         self._url, self._display_url = url, redacted_url(url)
@@ -184,7 +198,8 @@ class OpenSearchEngine(Engine):
             "properties": PROPERTIES,
             "dynamic_templates": TEMPLATES,
         }
-        body = {"settings": {"analysis": ANALYSIS}, "mappings": mappings, "aliases": aliases}
+        settings = {"analysis": ANALYSIS, "index.highlight.max_analyzed_offset": MARKED_CHARS}
+        body = {"settings": settings, "mappings": mappings, "aliases": aliases}
         self._request("PUT", f"/{name}", body)
         return manifest, name
 
@@ -306,31 +321,30 @@ class OpenSearchEngine(Engine):
         with incomplete_is_down(self._display_url):
             return [bucket["key"] for bucket in response["aggregations"]["languages"]["buckets"]]
 
-    def _query_languages(self, query: Query) -> list[str]:
-        return []  # the server's analyzer of each language stems the words of a query
-
-    def _search_terms(self, query: Query, terms: Sequence[Term], match_all: bool) -> Results:
-        conditions: dict[str, Any] = {
-            "filter": [
-                *({"terms": {name: values}} for name, values in query.conditions.items()),
-                *(
-                    {"bool": {"should": list(map(_condition, each)), "minimum_should_match": 1}}
-                    for each in query.required
-                ),
+    def _search_server(self, query: Query, words: Sequence[str]) -> Results:
+        for occur, options in ATTEMPTS:
+            clauses = [
+                {"multi_match": {"query": word, "fields": QUERY_FIELDS, **options}}
+                for word in words[:MAX_TERMS]
             ]
-        }
-        clauses = _clauses(query.words) if terms else []
+            results = self._results(query, {"bool": {occur: clauses}})
+            if results.total or not words:
+                break
+        return results
+
+    def _results(self, query: Query, clause: Mapping[str, Any]) -> Results:
+        """Return the documents that match a clause and the filters of a query."""
+        filters: list[dict[str, Any]] = [
+            *({"terms": {name: values}} for name, values in query.conditions.items()),
+            *({"bool": {"should": list(map(_condition, each))}} for each in query.required),
+        ]
         paths = {name: name for name in FACETS}
         paths |= {f"fields.{name}": f"{OWN}.{TEXT}.{name}" for name in query.counted}
-        if match_all:
-            conditions["must"] = clauses
-        else:
-            conditions |= {"should": clauses, "minimum_should_match": 1}
         response = self._search(
             {
                 "query": {
                     "boosting": {
-                        "positive": {"bool": conditions},
+                        "positive": {"bool": {"must": clause, "filter": filters}},
                         "negative": {"terms": {"page_type": list(DEMOTED_TYPES)}},
                         "negative_boost": DEMOTED_WEIGHT,
                     }
@@ -341,6 +355,7 @@ class OpenSearchEngine(Engine):
                 "size": query.limit,
                 "track_total_hits": True,
                 "_source": {"excludes": EXTRA_FIELDS},
+                "highlight": SNIPPETS,
                 "aggs": {
                     name: {"terms": {"field": path, "size": MAX_FACETS}}
                     for name, path in paths.items()
@@ -348,15 +363,13 @@ class OpenSearchEngine(Engine):
             }
         )
         with incomplete_is_down(self._display_url):
-            hits = [Hit(hit["_source"], float(hit["_score"])) for hit in response["hits"]["hits"]]
+            counts = response["aggregations"]
             facets = {
-                name: {
-                    bucket["key"]: bucket["doc_count"]
-                    for bucket in response["aggregations"][name]["buckets"]
-                }
+                name: {each["key"]: each["doc_count"] for each in counts[name]["buckets"]}
                 for name in paths
             }
-            return Results(hits, response["hits"]["total"]["value"], facets)
+            found = response["hits"]
+            return Results(list(map(_hit, found["hits"])), found["total"]["value"], facets)
 
     def _search(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """Return the response to a search; raises an error if parts of the index do not answer."""
@@ -429,30 +442,21 @@ def _order(order: Order | None) -> list[Any]:
     return [{f"{OWN}.{ORDER}.{order.name}": own_rules}, "_score"]
 
 
-def _clauses(words: str) -> list[dict[str, Any]]:
-    """Return a query clause for each word, which matches the word in any text field."""
-    clauses: list[dict[str, Any]] = []
-    for word in dict.fromkeys(split_words(words)):
-        if is_south_east_asian(word):
-            phrases = [" ".join(phrase) for phrase in pair_phrases(word)]
-            clauses += [{"match_phrase": {PAIRS: phrase}} for phrase in phrases]
-        else:
-            clauses.append(
-                {"multi_match": {"type": "phrase", "fields": QUERY_FIELDS, "query": word}}
-            )
-    return clauses[:MAX_TERMS]
+def _hit(hit: Mapping[str, Any]) -> Hit:
+    """Return a hit of the server's with its snippet."""
+    source = hit["_source"]
+    snippets = [snippet for texts in hit.get("highlight", {}).values() for snippet in texts]
+    pieces = content_snippet(source.get("content", ""), snippets)
+    return Hit(source, float(hit["_score"]), snippet=pieces)
 
 
 def _record(document: Document) -> dict[str, Any]:
-    """Return the fields of a document, with the extra fields for stems and pairs."""
+    """Return the fields of a document, with the extra fields for stems."""
     record = document.record()
     title, *other_texts = (join_lines(record.get(field.name)) for field in TEXT_FIELDS)
     language = record.get("language", "").partition("-")[0].lower()
     if language in ANALYZERS:
         record |= {TITLE_STEMS: {language: title}, STEMS: {language: "\n".join(other_texts)}}
-    runs = filter(is_south_east_asian, split_words("\n".join([title, *other_texts])))
-    if pairs := [pair for run in runs for pair in searchable_words(run)]:
-        record[PAIRS] = " ".join(pairs)
     if own_values := document.own_values():
         record[OWN] = own_values
     return record

@@ -23,7 +23,7 @@ from psycopg.conninfo import make_conninfo
 from psycopg.rows import dict_row
 from psycopg.types.json import Json
 
-from contentspider.index.engine import Engine, Hit, Results, redacted_url
+from contentspider.index.engine import Hit, Results, redacted_url
 from contentspider.index.engines.postgresql_filters import (
     field_conditions,
     order_terms,
@@ -47,6 +47,7 @@ from contentspider.index.schema import (
     SchemaMismatchError,
     join_lines,
 )
+from contentspider.index.term_engine import TermEngine
 from contentspider.index.words import stemmer_name
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ BAD_DOCUMENT = (errors.DataError, errors.ProgramLimitExceeded, ValueError, TypeE
 PERMANENT = re.compile("authentication|password|does not exist|pg_hba|permission|certificate")
 
 
-class PostgreSQLEngine(Engine):
+class PostgreSQLEngine(TermEngine):
     """The table in ``postgresql://host:port/database/table``.
 
     libpq reads credentials and options of the connection from the environment: ``PGUSER``,
@@ -163,7 +164,9 @@ class PostgreSQLEngine(Engine):
     def _change_manifest(self, change: Callable[[Manifest], Manifest]) -> None:
         with self._transaction() as connection:
             connection.execute(LOCK, [self._name])
-            manifest = Manifest.load(self._comment(connection) or "", self._display_url)
+            manifest = Manifest.load(
+                self._comment(connection) or "", self._display_url, self.older_schemas
+            )
             self._write_comment(connection, change(manifest).dump())
 
     def _write_comment(self, connection: Connection, text: str) -> None:
@@ -317,8 +320,8 @@ class PostgreSQLEngine(Engine):
         return [row["language"] for row in rows]
 
     def _vocabulary(self, prefix: str) -> Mapping[str, int]:
-        """See `Engine._vocabulary`. A document counts each time it is written, and words stay when
-        their documents are deleted: exact counts would slow down each write.
+        """See `TermEngine._vocabulary`. A document counts each time it is written, and words stay
+        when their documents are deleted: exact counts would slow down each write.
         """
         rows = self._execute(
             "SELECT word, documents FROM {vocabulary} WHERE word >= %(first)s AND word < %(last)s",

@@ -19,7 +19,7 @@ import tantivy
 from filelock import FileLock, Timeout
 
 from contentspider.ground.atomic import write_atomically
-from contentspider.index.engine import Engine, Hit, Refusal, Results, redacted_url
+from contentspider.index.engine import Hit, Refusal, Results, redacted_url
 from contentspider.index.engines.tantivy_terms import (
     KIND,
     PAGE,
@@ -38,6 +38,7 @@ from contentspider.index.engines.tantivy_terms import (
 from contentspider.index.errors import EngineDownError, EngineError, IndexDamagedError
 from contentspider.index.own_fields import TEXT
 from contentspider.index.schema import FACETS, TEXT_FIELDS, Document, DocumentState, Manifest
+from contentspider.index.term_engine import TermEngine
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -62,7 +63,7 @@ MAX_FACETS = 1_000
 PANIC = "PanicException"
 
 
-class TantivyEngine(Engine):
+class TantivyEngine(TermEngine):
     """The index in the folder of ``tantivy:FOLDER``."""
 
     max_documents = 1_000
@@ -182,7 +183,7 @@ class TantivyEngine(Engine):
         return self._new_manifest.dump() if self._new_manifest else self._read_manifest()
 
     def write_manifest(self, text: str) -> None:
-        manifest = Manifest.load(text, self._display_url)
+        manifest = Manifest.load(text, self._display_url, self.older_schemas)
         if self._new_manifest:
             self._new_manifest = manifest
         else:

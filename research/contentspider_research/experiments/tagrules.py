@@ -1,9 +1,8 @@
 """The rules of the hybrid paper (Uzun, Agun and Yerlikaya, 2013), as XML, and their scores on other
 pages. The rules are the start tags of blocks that a classifier of six word features keeps.
 
-A rule keeps the text between a start tag with an id or class and its end tag. Pages are read by
-`contentspider.rules.standalone` with string functions, as in the paper: it searches start tags,
-counts start and end tags until they balance, and takes the text between.
+A rule keeps the text between a start tag with an id or class and its end tag. The paper finds it
+with string functions; `contentspider.rules.standalone` finds it in the tree of a page.
 """
 
 from __future__ import annotations
