@@ -200,8 +200,8 @@ def pull(options: argparse.Namespace) -> None:
     """Copy the state of a site from a store to this machine, where status, replay, report and
     changes read it.
     """
+    from contentspider.state.book.database import LedgerBusyError, is_in_use
     from contentspider.state.crawls.books import crawl_book
-    from contentspider.state.database import LedgerBusyError, is_in_use
     from contentspider.state.stores.site_state import SiteState
 
     store = _open_store(options.state)

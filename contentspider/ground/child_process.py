@@ -1,4 +1,4 @@
-"""What the processes of `contentspider.ground.children` run.
+"""The program of the processes that `contentspider.ground.children` starts.
 
 A child (``python -m contentspider.ground.child_process``, or a fork of the server) reads its
 request from standard input: a line of JSON, then the body. It writes its answer to standard output:
@@ -41,7 +41,7 @@ if sys.platform != "win32":
 Report = Callable[[int | None], object]
 
 PACKAGE = "contentspider."
-# What a module of ours may name: libraries that its functions import when they need them.
+# Modules list the libraries that their functions import under this name.
 LIBRARIES = "PRELOADED"
 FILES = 3  # standard input, output and error of a child
 MODULES_BYTES = 10_000  # a request to the server names some modules
@@ -71,10 +71,11 @@ class _Fork:
 
 
 class Server:
-    """Forks a child for each connection to a *listener*, whose address is in a *folder* of its own.
+    """Forks a child for each connection to a *listener*.
 
-    It ends when the first connection does, or when it has no children for *idle_secs* (0: it does
-    not). It then kills its children, and removes the folder, which has their temporary files, too.
+    The server ends when the first connection closes, or after *idle_secs* without a child (0:
+    never). It then kills its children, and removes the *folder* of the listener's address and of
+    the children's temporary files.
     """
 
     def __init__(self, listener: socket.socket, folder: Path, idle_secs: float) -> None:
@@ -121,7 +122,7 @@ class Server:
         return not events and not self._forks
 
     def _begin(self, connection: Any) -> None:
-        """Fork a child for who has connected, or hang up if that is no request for one."""
+        """Fork a child for a connection; close the connection if its request is invalid."""
         files: list[int] = []
         try:
             message, files, _, _ = socket.recv_fds(connection, MODULES_BYTES, FILES)
@@ -141,17 +142,17 @@ class Server:
             self._selector.register(end, selectors.EVENT_READ, fork)
 
     def _load(self, name: str) -> None:
-        """Import a module of ours, and the libraries that it names."""
+        """Import a module of contentspider, and the libraries that it lists."""
         if name in self._loaded:
             return
         _check(name)
         self._loaded.add(name)
-        with suppress(Exception):  # the child that needs it says what is wrong
+        with suppress(Exception):  # a child that needs it reports the error
             for library in getattr(import_module(name), LIBRARIES, ()):
                 with suppress(ImportError):  # of an extra that is not installed
                     import_module(library)
         gc.collect()
-        gc.freeze()  # what the collector does not touch, is shared with the children
+        gc.freeze()  # children share the memory that the collector does not touch
 
     def _fork(self, connection: socket.socket, files: list[int]) -> _Fork:
         folder = Path(tempfile.mkdtemp(dir=self._folder))
@@ -169,7 +170,7 @@ class Server:
         return _Fork(process, connection, life, folder)
 
     def _become_child(self, others: list[int], files: list[int], folder: Path) -> NoReturn:
-        """Leave what is the server's, do the request, and end."""
+        """Close the files of the server, do the request, and end."""
         code = 1
         try:
             for end in ENDS:
@@ -193,7 +194,7 @@ class Server:
 
 
 def _check(name: str) -> None:
-    """Raise ValueError for a module that is none of ours."""
+    """Raise ValueError for a module of another package."""
     if not name.startswith(PACKAGE):
         raise ValueError(f"{name} is no module of contentspider")
 
@@ -225,7 +226,7 @@ def work(temporary: Path | None = None) -> None:
 
         result, data = function(request["arguments"], body, report)
         _write(answers, {"result": result, "bytes": len(data)}, data)
-    except BaseException as error:  # noqa: BLE001 - who waits decides what it means
+    except BaseException as error:  # noqa: BLE001 - the parent handles it
         if not isinstance(error, ContentSpiderError | MemoryError):
             traceback.print_exc()
         _write(answers, _described(error))

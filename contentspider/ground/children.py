@@ -47,16 +47,16 @@ VARIABLE = "CHILDREN_OF_CONTENTSPIDER"
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 BACKLOG = 128  # requests that may wait while the server starts or loads a library
 SERVER_SECS = 60.0  # for the server to tell how a child has ended
-IDLE_SECS = 60  # then the server of one process ends; what it has loaded takes memory
+IDLE_SECS = 60  # an idle server of one process ends then, because it takes memory
 POLL_SECS = 0.1
-# A busy machine gives a child little of its processor time, which is not the fault of what it
-# reads. So many times that time may pass until the child counts as one that hangs.
+# A busy machine gives a child little processor time. A child hangs if it takes this many times its
+# limit of processor time on the clock.
 WALL_FACTOR = 20
 NO_SIGNAL = 0  # Windows lacks the signal
 
 
 class End(Enum):
-    """How a child ended that has no result."""
+    """How a child without a result ended."""
 
     FAILED = "failed"  # its function raised an error
     DIED = "died"
@@ -67,11 +67,11 @@ class End(Enum):
 
 
 class ChildError(Exception):
-    """A child has no result. *end* says why.
+    """A child has no result, because it ended by *end*.
 
-    *kinds* are the names of the class of the error that the function raised, and of its bases.
-    *status* is the exit code of a child that died (minus the number of the signal). *step* is the
-    last step that the child reported.
+    *kinds* are the names of the class and the base classes of the error that its function raised.
+    *status* is the exit code of a dead child (the negative number of the signal that killed it).
+    *step* is the last step that the child reported.
     """
 
     def __init__(
@@ -89,11 +89,12 @@ class ChildError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a child may take: *cpu_secs* of processor time, so many bytes of *memory* (address
-    space) beyond what its server has loaded, *wall_secs* in all, and *step_secs* for a step.
+    """The limits of a child.
 
-    A child that reports no step, or None, has no limit of its step. Windows has no limits of
-    processor time and memory.
+    *cpu_secs* limits its processor time, *wall_secs* its time on the clock, and *step_secs* the
+    time of one step. *memory* limits its address space, in bytes, without the libraries that the
+    server has loaded. The limit of a step applies after the child has reported a step. Windows has
+    no limits of processor time and memory.
     """
 
     cpu_secs: float = math.inf
@@ -172,7 +173,7 @@ class _Fork:
     def begin(
         cls, request: IO[bytes], errors: IO[bytes] | None, modules: list[str]
     ) -> _Fork | None:
-        """Ask the server for a child; return None if there is no server."""
+        """Ask the server for a child; return None without a server."""
         connection = _server.connect()
         if connection is None:
             return None
@@ -326,9 +327,9 @@ class _Server:
         self._life: socket.socket | None = None  # the server ends when this is closed
 
     def connect(self) -> socket.socket | None:
-        """Return a connection to the server that others share with us, or else to our own one; None
-        if there is none. What a server has loaded would count in each child under a limit of the
-        address space, so there is none then.
+        """Return a connection to a server: the shared one, or the one of this process. Return None
+        if a server cannot run. A limit of the address space also counts the libraries that a server
+        has loaded, so none runs under such a limit.
         """
         if not can_fork():
             return None
@@ -391,14 +392,14 @@ class _Server:
         if self._life is not None:
             self._life.close()
         if self._process is not None:
-            self._process.returncode = 0  # it is no child of this process
+            self._process.returncode = 0  # a fork cannot wait for it
         self._lock = threading.Lock()  # another thread of that process may have the old one
         self._folder = self._address = ""
         self._life = self._process = None
 
 
 def _connected(address: str) -> socket.socket | None:
-    """Return a connection to the server at an *address*; None if no server is there."""
+    """Return a connection to the server at an *address*; None if it does not run."""
     connection = socket.socket(socket.AF_UNIX)
     with suppress(OSError):
         if address:

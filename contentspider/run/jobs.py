@@ -19,9 +19,9 @@ from contentspider.run.last_crawl import AT_ONCE, LastCrawl, last_crawl
 from contentspider.run.progress import Progress
 from contentspider.run.results import NOT_DUE, NOT_STARTED, SiteResult
 from contentspider.run.site_job import crawl_site, hosts_of, pages_of
+from contentspider.state.book.database import is_in_use
 from contentspider.state.crawls.books import crawl_book
 from contentspider.state.crawls.folder import state_folder
-from contentspider.state.database import is_in_use
 from contentspider.state.outcome import Outcome
 from contentspider.state.stores.lease import read_record
 from contentspider.state.stores.remote import open_objects

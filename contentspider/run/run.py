@@ -40,10 +40,10 @@ from contentspider.run.flags import CRAWL_FLAGS, FLAGS
 from contentspider.run.summary import summary
 from contentspider.site.models.record import page_id
 from contentspider.state.address_state import AddressState
+from contentspider.state.book.database import LedgerBusyError, is_in_use
 from contentspider.state.crawls.books import crawl_book, name_of, read_book
 from contentspider.state.crawls.export import export_items
 from contentspider.state.crawls.folder import state_folder
-from contentspider.state.database import LedgerBusyError, is_in_use
 from contentspider.state.files.formats import STDOUT, Output
 from contentspider.state.files.warc import check_warc
 from contentspider.state.outcome import OUTPUTS_STAT, Ending, Outcome, Remaining, decide

@@ -18,9 +18,9 @@ from contentspider.run.child import CHILD, LOGS, Child, Ended
 from contentspider.run.last_crawl import last_crawl
 from contentspider.run.publishing import Publisher
 from contentspider.run.results import NOT_DUE, NOT_STARTED, RUNNING, SiteResult
+from contentspider.state.book.database import is_in_use
 from contentspider.state.crawls.books import crawl_book, read_book
 from contentspider.state.crawls.folder import state_folder
-from contentspider.state.database import is_in_use
 from contentspider.state.outcome import Ending, Outcome
 from contentspider.state.stores.lease import (
     LEASE_SECS,

@@ -96,7 +96,7 @@ def _completion(stats: Mapping[str, Any], has_items: bool) -> list[str]:
 
 
 def _rest(stats: Mapping[str, Any]) -> str:
-    """Return the line of a run that resumed a crawl all of whose pages were read."""
+    """Return the line of a run that resumed a crawl without unread pages."""
     read = "the crawl had already read every page that it found"
     if not stats.get("contentspider/models/saved"):
         return f"nothing was left to do: {read}"

@@ -14,8 +14,8 @@ from contentspider.crawl.base.outcomes import OUR_FAILURE, Retry
 from contentspider.crawl.queue import addresses
 from contentspider.crawl.queue.addresses import UnchangedItem, in_hand, row_of
 from contentspider.page.input.page import Page
+from contentspider.state.book.database import LedgerFullError
 from contentspider.state.book.items import ItemBinding
-from contentspider.state.database import LedgerFullError
 from tests.crawls import Crawl, run_async
 from tests.messages import wording
 

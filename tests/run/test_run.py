@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from contentspider.state.book.book import Book
-from contentspider.state.database import lock_of
+from contentspider.state.book.database import lock_of
 from tests.conftest import TIMEOUT, Site, read_jsonl, run, serve
 from tests.messages import wording
 from tests.processes import Popen

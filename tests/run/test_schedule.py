@@ -17,8 +17,8 @@ from contentspider.run.site_job import SiteJob
 from contentspider.run.sitesfile import PlannedSite
 from contentspider.state.book import book as runs
 from contentspider.state.book.book import Book
+from contentspider.state.book.database import is_in_use, lock_of
 from contentspider.state.crawls.books import crawl_book
-from contentspider.state.database import is_in_use, lock_of
 from contentspider.state.outcome import Outcome
 from tests.messages import wording
 

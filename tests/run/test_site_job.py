@@ -22,8 +22,8 @@ from contentspider.run import crawl_site, read_sites
 from contentspider.run.results import SiteResult
 from contentspider.state.address_state import AddressState
 from contentspider.state.book.book import Book
+from contentspider.state.book.database import LedgerFullError
 from contentspider.state.crawls.books import crawl_book
-from contentspider.state.database import LedgerFullError
 from contentspider.state.stores.lease import read_record
 from contentspider.state.stores.remote import open_objects
 from contentspider.state.stores.site_state import SiteState

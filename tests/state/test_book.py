@@ -13,9 +13,9 @@ import pytest
 from contentspider.ground.errors import StateError
 from contentspider.page.input.page import Page
 from contentspider.state.book.book import Book, Run
+from contentspider.state.book.database import LedgerFullError
 from contentspider.state.book.items import ItemBinding
 from contentspider.state.crawls.books import open_crawl
-from contentspider.state.database import LedgerFullError
 from tests.books import killed
 from tests.messages import raises
 from tests.state.test_storage import HTML
@@ -45,7 +45,7 @@ def test_second_process_cannot_open_book_for_writing(path: Path) -> None:
     code = (
         "from pathlib import Path\n"
         "from contentspider.state.book.book import Book\n"
-        "from contentspider.state.database import LedgerBusyError\n"
+        "from contentspider.state.book.database import LedgerBusyError\n"
         f"try: Book(Path({str(path)!r}))\nexcept LedgerBusyError as e: print(e)"
     )
     done = subprocess.run(
@@ -89,7 +89,7 @@ OUT_OF_MEMORY = """
 import sys
 from pathlib import Path
 from contentspider.page.input.page import Page
-from contentspider.state.database import LedgerFullError
+from contentspider.state.book.database import LedgerFullError
 from contentspider.state.book.book import Book
 
 book = Book(Path(sys.argv[1]))

@@ -8,7 +8,7 @@ from contentspider.ground.compression import MAX_BYTES
 from contentspider.ground.errors import DAMAGE
 from contentspider.state.book import contents as module
 from contentspider.state.book.contents import ENOUGH, ITEM, MAX_BASES, PAGE, Contents
-from contentspider.state.database import Database
+from contentspider.state.book.database import Database
 
 TEMPLATE = " ".join(f"name{number * number}" for number in range(400))
 

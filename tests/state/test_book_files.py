@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from contentspider.state.book.book import Book
+from contentspider.state.book.database import SchemaError
 from contentspider.state.book.imports import LEDGER_VERSIONS
 from contentspider.state.book.schema import BOOK
 from contentspider.state.crawls import books
 from contentspider.state.crawls.books import crawl_book, open_crawl, open_temporary, read_book
-from contentspider.state.database import SchemaError
 from tests.messages import raises
 
 

@@ -14,9 +14,9 @@ from contentspider.site.sample import sample_order
 from contentspider.state.book import places
 from contentspider.state.book.book import Book
 from contentspider.state.book.contents import Contents
+from contentspider.state.book.database import Database
 from contentspider.state.book.own_texts import OwnAnswer
 from contentspider.state.book.sample import PageSample
-from contentspider.state.database import Database
 from tests.books import killed
 from tests.messages import wording
 from tests.state.test_storage import HTML

@@ -13,8 +13,8 @@ from contentspider.page.input.page import Page
 from contentspider.site.learn.templates import PAGES_PER_TEMPLATE, page_template
 from contentspider.site.sample import sample_order
 from contentspider.state.book.contents import PAGE, Contents
+from contentspider.state.book.database import Database
 from contentspider.state.book.sample import PageSample
-from contentspider.state.database import Database
 from tests.state.test_storage import HTML
 
 if TYPE_CHECKING:

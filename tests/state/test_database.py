@@ -12,8 +12,7 @@ import pytest
 
 from contentspider.ground.errors import StateError
 from contentspider.state import database as module
-from contentspider.state.book.schema import BOOK, Schema
-from contentspider.state.database import (
+from contentspider.state.book.database import (
     CHECKPOINT_PAGES,
     Database,
     LedgerBusyError,
@@ -24,6 +23,7 @@ from contentspider.state.database import (
     lock_of,
     remove,
 )
+from contentspider.state.book.schema import BOOK, Schema
 from tests.messages import raises, wording
 
 if TYPE_CHECKING:

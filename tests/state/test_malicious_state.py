@@ -20,9 +20,9 @@ from contentspider.page.input.page import Page
 from contentspider.site.learn.learner import SiteLearner
 from contentspider.state.book import contents
 from contentspider.state.book.book import Book
+from contentspider.state.book.database import LedgerFullError
 from contentspider.state.crawls.books import crawl_status, open_crawl
 from contentspider.state.crawls.entries import Entries
-from contentspider.state.database import LedgerFullError
 from contentspider.state.stores.models import ModelStore
 from tests.conftest import read_jsonl, run
 from tests.fuzzed_state import TRICKS, made_crawl, made_site

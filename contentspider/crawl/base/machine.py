@@ -6,7 +6,7 @@ import errno
 import math
 
 from contentspider.ground.process_memory import MB, memory_limit
-from contentspider.state.database import LedgerFullError, MemoryShortError
+from contentspider.state.book.database import LedgerFullError, MemoryShortError
 
 # Errors that another page would meet as well: no room, no memory, no more files or processes.
 NUMBERS = frozenset(

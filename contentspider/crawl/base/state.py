@@ -14,7 +14,7 @@ from contentspider.crawl.base.engine import Component
 from contentspider.crawl.base.machine import MachineError
 from contentspider.crawl.base.options import CrawlOptions
 from contentspider.site.models.failures import Failures
-from contentspider.state.database import LedgerFullError, MemoryShortError
+from contentspider.state.book.database import LedgerFullError, MemoryShortError
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -57,7 +57,7 @@ class CrawlState(Component):
         return self.is_broken and self.is_durable
 
     def commit(self) -> None:
-        """Commit the book, together with what has to agree with it."""
+        """Commit the book; a subclass also commits the files that must agree with it."""
         self.book.commit()
 
     def fail(self, error: Exception) -> None:

@@ -412,7 +412,7 @@ class ItemRecorder:
         book = self._state.book
         version = book.pages.found(hand.page_id) if hand.page_id else None
         base = None
-        if version is not None:  # the item is like the last one if the page has no new text
+        if version is not None:  # without new text, the item resembles the last one
             has_changed = hand.text is not None or version.item is None
             base = version.page if has_changed else version.item
         is_new, number = book.items.record(hand, line, reason, base)

@@ -17,8 +17,8 @@ from contentspider.index.engine import create_engine, redacted_url
 from contentspider.index.errors import IndexDamagedError
 from contentspider.index.operations import sync
 from contentspider.index.schema import SchemaMismatchError
+from contentspider.state.book.database import MemoryShortError
 from contentspider.state.crawls.folder import index_url
-from contentspider.state.database import MemoryShortError
 
 if TYPE_CHECKING:
     from scrapy.statscollectors import StatsCollector

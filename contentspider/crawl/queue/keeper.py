@@ -30,8 +30,8 @@ from contentspider.crawl.revisits.revisits import Revisits
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.recrawl.changes import UNCHANGED
 from contentspider.state.book.book import Book
+from contentspider.state.book.database import LedgerBusyError, LedgerFullError
 from contentspider.state.crawls.books import crawl_book, open_crawl, open_temporary
-from contentspider.state.database import LedgerBusyError, LedgerFullError
 from contentspider.state.files.output import JsonLinesWriter, check_output
 from contentspider.state.outcome import (
     FINISHED,

@@ -85,7 +85,7 @@ class Lastmods:
             )
 
     async def count(self, pause: Pause) -> dict[str, LastmodCounts]:
-        """Return how often the dates of each site were right, with those of this crawl's visits."""
+        """Count, by site, how often sitemap dates were right, in this crawl and before."""
         counts = dict(self._book.sites.lastmods)
         for site, was_expected, change, cause in self._dates.outcomes(self._book.pages.published):
             has_changed = change == CHANGED and cause in (BY_PAGE, BY_FIELDS)

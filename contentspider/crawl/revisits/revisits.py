@@ -334,8 +334,8 @@ class Revisits:
 def _is_stored(
     base: PageVersion | None, page: Page, hashes: tuple[str, str], is_unsent: bool
 ) -> bool:
-    """Tell whether the book has a page as it is now, so that it need not be written again. *hashes*
-    are those of its text and of its layout.
+    """Tell whether the book already stores this state of a page. *hashes* are the hash of its text
+    and the hash of its layout.
 
     The template may have changed around the same text. Directives of the site's owner may have
     changed which text is left out, and selectors may find other values in attributes. The hashes of

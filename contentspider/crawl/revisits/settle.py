@@ -31,9 +31,10 @@ if TYPE_CHECKING:
 
 
 class Settlement:
-    """Writes the results of the present models into the *book*, for pages that another model has
-    filtered: those that this crawl has visited, and those that it has not. `settle` is the only way
-    in which a stored page gets another result.
+    """Filters stored pages again by the present models, and writes the results into the *book*.
+
+    Other models had filtered these pages, in this crawl or before. Only `settle` changes the result
+    of a stored page.
     """
 
     def __init__(
@@ -53,8 +54,8 @@ class Settlement:
         self.has_refilled = False
 
     async def settle(self, pause: Pause, is_visited: bool, lost: Collection[str] = ()) -> None:
-        """Write the results of all pages that the crawl has visited, or that it has not; those with
-        an id in *lost* are left out.
+        """Filter the pages that the crawl has visited (*is_visited*), or the other known pages, by
+        the present models. Leave out pages whose id is in *lost*.
         """
         for state in list(self._states.values()):
             if state.model is None or not (is_visited or state.is_stored):
@@ -246,8 +247,8 @@ class Settlement:
         return self._with_item(version, fields, change)
 
     async def complete_pending(self, pause: Pause) -> None:
-        """Give the fields of the present model to the last items of visited pages of which this
-        crawl has released none, because only the model had changed.
+        """Write the fields of the present model into the stored items of visited pages, if this
+        crawl released no new item of them, because only their model has changed.
         """
         for version in self._book.pages.all_found("AND origin = 'visit' AND item_state = 0"):
             change, cause = self._book.changes.kind(version.record)

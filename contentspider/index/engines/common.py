@@ -115,7 +115,7 @@ def _plain_words(text: str) -> list[str]:
 
 
 def marked_pieces(text: str) -> list[tuple[str, bool]]:
-    """Return the parts of a snippet, with True beside those that the server marked.
+    """Split a snippet into parts, each with True if the server marked it.
 
     >>> marked_pieces(f"The {MARK_START}ferry{MARK_END} left")
     [('The ', False), ('ferry', True), (' left', False)]

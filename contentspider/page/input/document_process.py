@@ -1,4 +1,4 @@
-"""What a child process does that reads a document (see `contentspider.page.input.documents`)."""
+"""Reads a document in a child process (see `contentspider.page.input.documents`)."""
 
 from __future__ import annotations
 

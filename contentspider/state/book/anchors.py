@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from contentspider.state.book.contents import Contents
+    from contentspider.state.book.database import Database
     from contentspider.state.book.pages import Pages
-    from contentspider.state.database import Database
 
 # An address that has become a page is a copy no longer.
 IS_COPY = (
@@ -54,21 +54,6 @@ BOUNDS = [f"{number:02x}" for number in range(256)] + ["g"]
 # pages have changed, the crawl adds one record of this kind, and these pages get its number. The
 # kind is not one of `CHANGES`, so the change log does not show the record.
 RECORD_KIND = "anchors"
-# An address that has become a page is a copy no longer.
-IS_COPY = (
-    "original != '' AND coalesce((SELECT state FROM pages WHERE pages.id = copies.id"
-    " ORDER BY run DESC LIMIT 1), '') != 'live'"
-)
-NEWEST = (
-    "NOT EXISTS (SELECT 1 FROM copies AS newer WHERE newer.id = copies.id"
-    " AND newer.run > copies.run)"
-)
-# The id of the page that a link to ``target`` leads to, and the ids of the copies of a page.
-LINKED_PAGE = (
-    f"coalesce((SELECT original FROM copies WHERE copies.id = target AND {NEWEST} AND {IS_COPY}),"  # noqa: S608
-    " target)"
-)
-COPIES_OF = f"SELECT id FROM copies WHERE original = ? AND {NEWEST} AND {IS_COPY}"  # noqa: S608
 
 
 class Anchors:

@@ -12,7 +12,7 @@ from contentspider.state.book.contents import LINKS
 
 if TYPE_CHECKING:
     from contentspider.state.book.contents import Contents
-    from contentspider.state.database import Database
+    from contentspider.state.book.database import Database
 
 ANSWER = "etag, last_modified, links, moved_from, is_orphan, is_check, is_unsent"
 

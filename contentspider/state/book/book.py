@@ -21,6 +21,7 @@ from contentspider.state.book.broken import BrokenAddresses
 from contentspider.state.book.changes import Changes
 from contentspider.state.book.contents import Contents
 from contentspider.state.book.copies import Copies
+from contentspider.state.book.database import Database
 from contentspider.state.book.dead_links import DeadLinks
 from contentspider.state.book.frontier import Claims, Frontier
 from contentspider.state.book.items import Items
@@ -32,7 +33,6 @@ from contentspider.state.book.sample import PageSample
 from contentspider.state.book.schema import CRAWL_TABLES
 from contentspider.state.book.sites import Sites
 from contentspider.state.book.visits import Visits
-from contentspider.state.database import Database
 
 logger = logging.getLogger(__name__)
 

@@ -16,7 +16,7 @@ from contentspider.state.outcome import is_large_loss
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from contentspider.state.database import Database
+    from contentspider.state.book.database import Database
 
 FAILED_CRAWLS = 3  # an address is known as broken after it failed in so many crawls in a row
 # A broken address is requested after 1, 2, 4, ... crawls. It is never left out for more crawls, or

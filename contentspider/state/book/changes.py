@@ -13,8 +13,8 @@ from contentspider.ground.times import now
 from contentspider.recrawl.changes import BY_PAGE, CHANGES, UNCHANGED
 
 if TYPE_CHECKING:
+    from contentspider.state.book.database import Database
     from contentspider.state.book.pages import PageVersion
-    from contentspider.state.database import Database
 
 logger = logging.getLogger(__name__)
 
@@ -100,7 +100,7 @@ class Changes:
         yield from list(self._database.rows(query))
 
     def counts(self) -> dict[str, int]:
-        """Return how many pages have each change, of those that are not published."""
+        """Count the unpublished records by their change."""
         query = (
             f"SELECT change, count(*) FROM changes WHERE NOT {IS_PUBLISHED} AND id != ''"  # noqa: S608
             " GROUP BY change"

@@ -22,7 +22,7 @@ else:
 if TYPE_CHECKING:
     from typing import TypeAlias
 
-    from contentspider.state.database import Database
+    from contentspider.state.book.database import Database
 
     Words: TypeAlias = "tuple[zstd.ZstdDict, int] | None"
 
@@ -54,7 +54,7 @@ class Contents:
         self._cached_bytes = 0
 
     def forget(self) -> None:
-        """Forget what is in memory, because the database was rolled back."""
+        """Clear the caches after a rollback of the database."""
         self._present.clear()
         self._recent.clear()
         self._words.clear()
@@ -110,7 +110,7 @@ class Contents:
         return base
 
     def _is_long(self, number: int) -> bool:
-        """Tell whether a content has so many bases that it is no good base itself."""
+        """Tell whether a content has too many bases to be a base itself."""
         base: int | None = number
         for _ in range(MAX_BASES):
             base = self.base(base) if base is not None else None

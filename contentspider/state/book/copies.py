@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from contentspider.state.book.anchors import Anchors
-    from contentspider.state.database import Database
+    from contentspider.state.book.database import Database
 
 COPIES_KEPT = 3  # a copy that this many complete crawls did not see again is deleted
 
@@ -43,7 +43,7 @@ class Copies:
         before = self.original_of(copy)
         if before != original:
             self._note(copy, run, original, before or copy)
-        # Of the earlier rows of an address the newest stays, for readers.
+        # Readers need the newest of the earlier rows of an address.
         self._database.do(
             "DELETE FROM copies WHERE id = ? AND run < (SELECT max(run) FROM copies WHERE id = ?)",
             (copy, copy),

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LAST_REASON = "SELECT reason FROM runs ORDER BY number DESC LIMIT 1"
-# What a crawl that is over needs no more.
+# A finished crawl no longer needs these tables.
 FRONTIER_TABLES = ("addresses", "requests", "claims", "answers", "sitemap_dates")
 
 

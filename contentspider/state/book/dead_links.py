@@ -9,7 +9,7 @@ from contentspider.ground.times import days_between, now
 from contentspider.site.models.record import page_id
 
 if TYPE_CHECKING:
-    from contentspider.state.database import Database
+    from contentspider.state.book.database import Database
 
 MAX_DAYS = 30.0  # the longest time between two requests of a dead link
 FORGOTTEN_DAYS = 3 * MAX_DAYS

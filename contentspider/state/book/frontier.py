@@ -12,7 +12,7 @@ from contentspider.state.address_state import AddressState, next_state
 from contentspider.state.book.queue import Queue
 
 if TYPE_CHECKING:
-    from contentspider.state.database import Database
+    from contentspider.state.book.database import Database
 
 MAX_DEATHS = 3  # an address fails for good if this many runs died while it was in flight
 QUEUED, TAKEN = AddressState.QUEUED, AddressState.TAKEN

@@ -17,8 +17,8 @@ from contentspider.state.book.item_json import dump_item, load_item
 
 if TYPE_CHECKING:
     from contentspider.state.book.contents import Contents
+    from contentspider.state.book.database import Database
     from contentspider.state.book.frontier import Frontier
-    from contentspider.state.database import Database
 
 logger = logging.getLogger(__name__)
 

@@ -21,8 +21,8 @@ from contentspider.state.book.sample import SITE_PAGES
 if TYPE_CHECKING:
     from contentspider.state.book.contents import Contents
     from contentspider.state.book.copies import Copies
+    from contentspider.state.book.database import Database
     from contentspider.state.book.pages import Pages, PageVersion
-    from contentspider.state.database import Database
 
 logger = logging.getLogger(__name__)
 

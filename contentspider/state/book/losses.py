@@ -18,8 +18,8 @@ from contentspider.state.book.pages import BY_END
 
 if TYPE_CHECKING:
     from contentspider.state.book.book import Book
+    from contentspider.state.book.database import Database
     from contentspider.state.book.pages import Pages, PageVersion
-    from contentspider.state.database import Database
 
 # Limits of the search for a new page that has the text of a gone one.
 MIN_CHARS = 200  # a shorter text, such as "Sold out", does not identify a page

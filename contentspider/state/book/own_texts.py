@@ -14,7 +14,7 @@ from contentspider.site.own.matching import address_key, path_key
 from contentspider.site.own.texts import MAX_TEXTS, OwnText
 
 if TYPE_CHECKING:
-    from contentspider.state.database import Database
+    from contentspider.state.book.database import Database
 
 logger = logging.getLogger(__name__)
 

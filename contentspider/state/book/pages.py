@@ -1,4 +1,4 @@
-"""The pages of a book, in versions: what readers see, and what the present crawl has found."""
+"""The versions of the pages in a book: published ones, and those of the present crawl."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from contentspider.state.book.contents import ITEM, TEXT
 
 if TYPE_CHECKING:
     from contentspider.state.book.contents import Contents
-    from contentspider.state.database import Database
+    from contentspider.state.book.database import Database
 
 RECENT_PAGES = 256  # versions of pages that stay in memory
 # What wrote a version, or a change record: the visit of a page, another model of its site, or the
@@ -123,7 +123,7 @@ class Pages:
         self._recent = lru_cache(RECENT_PAGES)(self._known)
 
     def forget(self) -> None:
-        """Forget what is in memory, because the database was rolled back, or published."""
+        """Clear the caches after a rollback or a publication."""
         self.published = self._database.count("SELECT run FROM published")
         self._recent.cache_clear()
 

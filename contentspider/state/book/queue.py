@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from contentspider.state.address_state import AddressState
 
 if TYPE_CHECKING:
-    from contentspider.state.database import Database
+    from contentspider.state.book.database import Database
 
 # An address that is handed out: its row, the address, its request (None: the caller has it in
 # memory), its priority, and how many processes died while it was in flight.

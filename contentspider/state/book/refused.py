@@ -1,4 +1,4 @@
-"""Sites whose models are refused in each crawl. After some crawls that is no failure any more."""
+"""Sites whose models each crawl refuses. After some crawls this is no longer a failure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contentspider.state.book.broken import FAILED_CRAWLS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from contentspider.state.database import Database
+    from contentspider.state.book.database import Database
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from contentspider.state.book.places import FRONT, SamplePlaces
 
 if TYPE_CHECKING:
     from contentspider.state.book.contents import Contents
-    from contentspider.state.database import Database
+    from contentspider.state.book.database import Database
 
 logger = logging.getLogger(__name__)
 

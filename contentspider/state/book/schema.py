@@ -61,7 +61,7 @@ CRAWL_TABLES = (
     " own_sources"
 ).split()
 
-# What the next crawl needs.
+# The tables that the next crawl needs.
 SITE = """
 CREATE TABLE published (run INTEGER NOT NULL);
 INSERT INTO published VALUES (0);

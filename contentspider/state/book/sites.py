@@ -1,4 +1,4 @@
-"""What a book knows of each site: its counters, its template, and how far its server is trusted."""
+"""The facts of each site in a book: counters, template, and whether its server is trusted."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contentspider.recrawl.lastmod import LastmodCounts
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from contentspider.state.database import Database
+    from contentspider.state.book.database import Database
 
 
 class Sites:

@@ -1,4 +1,4 @@
-"""Writes what a crawl has found of a page: a version of the page, and its change record."""
+"""Writes the visit of a page: a version of the page, and its change record."""
 
 from __future__ import annotations
 

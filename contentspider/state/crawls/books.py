@@ -20,6 +20,14 @@ from contentspider.ground.scope import crawl_name
 from contentspider.site.hidden import SHELL, WALL
 from contentspider.state.address_state import AddressState
 from contentspider.state.book.book import Book, Run
+from contentspider.state.book.database import (
+    PARTS,
+    LedgerBusyError,
+    SchemaError,
+    is_in_use,
+    lock_of,
+    remove,
+)
 from contentspider.state.book.imports import (
     HISTORY_VERSIONS,
     LEDGER_VERSIONS,
@@ -31,14 +39,6 @@ from contentspider.state.book.imports import (
 )
 from contentspider.state.book.schema import BOOK
 from contentspider.state.crawls.folder import state_folder
-from contentspider.state.database import (
-    PARTS,
-    LedgerBusyError,
-    SchemaError,
-    is_in_use,
-    lock_of,
-    remove,
-)
 from contentspider.state.outcome import FINISHED, INCOMPLETE, UNLEARNED_FACT
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def import_old(path: Path) -> None:
     """
     history = path.parent / HISTORIES / path.name
     if not _may_be_old(history):
-        with suppress(sqlite3.DatabaseError):  # who opens the book says what is wrong with it
+        with suppress(sqlite3.DatabaseError):  # opening the book reports the error
             if is_old(path):
                 _import_locked(path, history)
         return

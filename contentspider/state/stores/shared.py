@@ -24,7 +24,7 @@ from typing import Any
 from contentspider.ground.atomic import write_atomically
 from contentspider.ground.times import now
 from contentspider.state.book.copying import copy_book, has_unfinished_run
-from contentspider.state.database import PARTS
+from contentspider.state.book.database import PARTS
 from contentspider.state.stores.remote import Objects, RemoteError, ReplacedError, writer
 
 logger = logging.getLogger(__name__)

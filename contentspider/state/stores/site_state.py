@@ -21,9 +21,9 @@ from typing import Any, TypeAlias
 
 from contentspider.ground.atomic import write_atomically
 from contentspider.state.book.copying import copy_book
+from contentspider.state.book.database import PARTS
 from contentspider.state.crawls.books import HISTORIES, crawl_book
 from contentspider.state.crawls.folder import state_folder
-from contentspider.state.database import PARTS
 from contentspider.state.stores.lease import LEASE_SECS, Lease, read_record
 from contentspider.state.stores.remote import Objects, RemoteError
 from contentspider.state.stores.shared_models import COPIES
