@@ -121,7 +121,7 @@ def test_damaged_json_ld_yields_only_strings_it_contains() -> None:
     """Whatever is read of it stands in it, and none of it takes long."""
     draw = random.Random(7)
     whole = json.dumps({"@graph": [{"headline": "Green tea", "name": "Cup", "author": ["Ada"]}]})
-    started = time.process_time()
+    before, started = loop_secs(), time.process_time()
     for _ in range(1_000):
         damaged = list(whole)
         for _ in range(draw.randint(1, 4)):
@@ -136,7 +136,9 @@ def test_damaged_json_ld_yields_only_strings_it_contains() -> None:
     for unit in ('{"a":', "[", '"', "/*", "{}", '{"a":"b",', "<![CDATA[", " ", ", ", '\\"'):
         read_json_ld(unit * (500_000 // len(unit)))
         read_json_ld('"' + unit * (499_000 // len(unit)) + "\\")
-    assert time.process_time() - started < 200 * loop_secs()
+    taken = time.process_time() - started
+    # The speed of a shared processor changes meanwhile: the slower loop counts.
+    assert taken < 60 * max(before, loop_secs())
 
 
 def test_hints_shared_by_many_pages_are_ignored() -> None:

@@ -272,7 +272,9 @@ def test_signal_ends_rendering_at_once_and_resumed_crawl_reads_all(
     command = [sys.executable, "-m", "contentspider", "crawl", f"{site.url}/", "--render", "auto"]
     command += ["--own-site", "--no-sitemaps", "--log-level", "INFO"]
     with Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
-        while "/api/3" not in site.requests:
+        # A page is requested by the crawl, then by the browser. None may have hung for so long that
+        # the crawl gives it up, in whatever order a busy machine opens them.
+        while sum(site.requests.count(f"/{number}") > 1 for number in range(4, 8)) < 2:
             assert process.poll() is None
             time.sleep(0.02)  # it has no other sign of what it does
         sent_at = time.monotonic()
