@@ -14,9 +14,10 @@ from contentspider.crawl.revisits.gone import GonePages
 from contentspider.page.input.page import Page
 from contentspider.site.models.site_page import site_page
 from contentspider.state.book.answers import Answer
+from contentspider.state.book.broken import FAILED_CRAWLS
 from contentspider.state.book.losses import Losses
 from contentspider.state.crawls import accepting
-from contentspider.state.outcome import Ending
+from contentspider.state.outcome import KNOWN_BROKEN, Ending
 from tests.recrawled import SITE, Crawls, OneCrawl, address, records
 from tests.sites import article
 
@@ -339,6 +340,33 @@ def test_orphan_page_is_not_gone_after_incomplete_crawl(
 def test_complete_crawl_tolerates_few_unread_pages(unread: int, gone: int, crawls: Crawls) -> None:
     crawl = seen_but(crawls.begin(missing_crawls=1), 7)
     assert crawl.end(Ending("finished", 19, unread=unread))["gone"] == gone
+
+
+@pytest.mark.parametrize(
+    ("outcome", "gone"),
+    [
+        (("skipped", KNOWN_BROKEN), 0),
+        (("failed", f"{KNOWN_BROKEN} (HTTP 500)"), 0),
+        (("fetched", None), 1),
+        (None, 1),
+    ],
+)
+def test_crawl_has_not_seen_links_of_addresses_known_as_broken(
+    outcome: tuple[str, str | None] | None, gone: int, crawls: Crawls
+) -> None:
+    broken = ("/broken", "/bad")
+    crawl = seen_but(crawls.begin(missing_crawls=1), 7)
+    present = crawl.book.runs.crawl
+    for earlier in range(FAILED_CRAWLS, 0, -1):
+        crawl.book.broken.begin(present - earlier)
+        for path in broken:
+            crawl.book.broken.add(address(path), "HTTP 500")
+    crawl.book.broken.begin(present)
+    assert len(crawl.book.broken.known()) == len(broken)
+    if outcome is not None:
+        for path in broken:
+            crawl.address(path, *outcome)
+    assert crawl.end(Ending("finished", 19))["gone"] == gone
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from contentspider.ground.errors import StateError
-from contentspider.state import database as module
+from contentspider.state.book import database as module
 from contentspider.state.book.database import (
     CHECKPOINT_PAGES,
     Database,

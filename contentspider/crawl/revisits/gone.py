@@ -19,6 +19,7 @@ from contentspider.state.book.changes import BY_MOVE
 from contentspider.state.outcome import (
     FINISHED,
     INCOMPLETE,
+    KNOWN_BROKEN,
     MAX_GONE_SHARE,
     RETRIED,
     Ending,
@@ -109,7 +110,7 @@ class GonePages:
         self._crawl = book.runs.crawl
         self._options = options
         self._live = book.known.live_count()
-        unread = ending.unread + len(book.broken.known())  # their links are not known, either
+        unread = ending.unread + self._left_out()
         errors = unread / max(book.pages.visits(self._crawl) + unread, 1)
         # A complete crawl has read all pages that have a link. Known pages that it did not read are
         # missing.
@@ -129,6 +130,13 @@ class GonePages:
         self.lost_ids: set[str] = set()
         # By the id of the page at the new address.
         self._moves: dict[str, list[Move]] = {}
+
+    def _left_out(self) -> int:
+        """Return how many addresses were left out, or failed again, because they are known as
+        broken. They are no failures of the crawl, but it has not seen the links on their pages.
+        """
+        addresses = (self._book.frontier.find(each.url) for each in self._book.broken.known())
+        return sum(KNOWN_BROKEN in (each.reason or "") for each in addresses if each is not None)
 
     async def find(self, pause: Pause = no_pause) -> None:
         """Find the known pages that the crawl has not read, and where they have moved. *pause* is
