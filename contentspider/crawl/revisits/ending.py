@@ -85,18 +85,25 @@ class CrawlEnd:
         change.
         """
         book, settlement = self._book, self._settlement
-        logger.info("settling %d pages in %s", book.pages.visits(book.runs.crawl), book.path)
+        logger.info("the pages in %s are settled", book.path)
         book.begin_ending()
+        # A step that finds nothing still reads a whole table: pauses are also between the steps.
+        pause = partial(report, "known pages that were not read")
+        await pause()
         gone = GonePages(book, self._options, ending, exclusion)
-        await gone.find(partial(report, "known pages that were not read"))
+        await pause()
+        await gone.find(pause)
         pause = partial(report, "pages that another model has filtered")
         await settlement.settle(pause, is_visited=True)
         pause = partial(report, "copies, counters and lines of the template")
         await self._complete_copies(pause)
         counters = await self._knowledge.learn(book, self.distrusted, self._refilter, pause)
+        await pause()
         stale = {site for site in self.stale if not self._is_relearned(site)}
         await settlement.judge_again(stale, pause)
+        await pause()
         await settlement.complete_pending(pause)
+        await pause()
         for move in gone.moved_to_new():
             settlement.move(move, self.state_of, bool(self._options.fields_file.fields))
             await pause()
@@ -105,13 +112,16 @@ class CrawlEnd:
         await settlement.settle(pause, is_visited=False, lost=gone.lost_ids)
         pause = partial(report, "copies, dead links and texts of links")
         await self._copies.write(gone.is_complete, pause)
+        await pause()
         await self._write_dead_links(pause)
         broken = BrokenPages(
             book.broken, book.frontier, starts, SiteKeys(self._options.site_by).key
         )
         counts.update(await broken.write(ending, gone.is_complete, pause))
+        await pause()
         counts.update(self._write_refused())
         await self._write_anchors(pause)
+        await pause()
         lastmods = await self._lastmods.count(pause)
         counts.update(book.changes.counts())
         # From here on everything is written in one transaction, without a pause.

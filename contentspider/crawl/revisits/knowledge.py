@@ -48,6 +48,7 @@ class CrawlKnowledge:
         differences = _Differences(distrusted)
         for site, count in book.pages.plain_counts():
             differences.add_plain(site, count)
+        await pause()
         for version in book.pages.all_found("AND facts != ''"):
             with suppress(*DAMAGE):
                 site, facts = version.site, load_facts(version.facts)
