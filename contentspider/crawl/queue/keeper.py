@@ -18,11 +18,10 @@ from scrapy.utils.asyncio import (
     run_in_thread,
 )
 
-from contentspider.crawl.base.engine import end_at_start, queue_length, wake
+from contentspider.crawl.base.engine import Interruption, end_at_start, queue_length, wake
 from contentspider.crawl.base.state import CrawlState
 from contentspider.crawl.queue.addresses import Addresses, ItemRecorder
 from contentspider.crawl.queue.indexing import Indexing
-from contentspider.crawl.queue.interruption import Interruption
 from contentspider.crawl.queue.outage import HostPauses
 from contentspider.crawl.queue.sharing import Sharing
 from contentspider.crawl.revisits.gone import no_exclusion
