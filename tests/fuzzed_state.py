@@ -16,7 +16,7 @@ from contentspider.index.schema import document_fields
 from contentspider.page.input.page import Page
 from contentspider.recrawl.judge import Facts
 from contentspider.recrawl.lastmod import LastmodCounts
-from contentspider.run.last_crawl import last_crawl
+from contentspider.run.results import last_crawl
 from contentspider.site.models.record import page_id
 from contentspider.site.own.texts import OwnText
 from contentspider.state.book.answers import Answer

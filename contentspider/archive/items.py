@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from contentspider.ground.json_text import json_text
-from contentspider.site.models.lost_prose import LostProse
+from contentspider.site.models.failures import LostProse
 from contentspider.site.models.record import page_fields
 from contentspider.state.files.formats import WRITERS
 

@@ -41,8 +41,7 @@ from contentspider.render.snapshot import ARGUMENTS, COMMAND, Snapshot, visuals_
 from contentspider.render.templates import Template, Templates, gain
 from contentspider.site.learn.templates import page_template
 from contentspider.site.sample import sample_order
-from contentspider.state.book.places import SamplePlaces
-from contentspider.state.book.sample import SITE_PAGES
+from contentspider.state.book.sample import SITE_PAGES, SamplePlaces
 from contentspider.state.outcome import RENDER_FAILED_STAT
 
 if TYPE_CHECKING:

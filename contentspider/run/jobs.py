@@ -16,8 +16,15 @@ from typing import TYPE_CHECKING, Any
 
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.run.engines import LOCAL, Engine, ForgottenError, open_engine
-from contentspider.run.last_crawl import AT_ONCE, LastCrawl, last_crawl
-from contentspider.run.results import NOT_DUE, NOT_STARTED, RUNNING, SiteResult
+from contentspider.run.results import (
+    AT_ONCE,
+    NOT_DUE,
+    NOT_STARTED,
+    RUNNING,
+    LastCrawl,
+    SiteResult,
+    last_crawl,
+)
 from contentspider.run.site_job import crawl_site, hosts_of, pages_of
 from contentspider.state.book.database import is_in_use
 from contentspider.state.crawls.books import crawl_book

@@ -8,7 +8,7 @@ from enum import IntEnum
 from typing import Any
 
 from contentspider.site.hidden import SHELL
-from contentspider.site.models.lost_prose import MAX_SHARE
+from contentspider.site.models.failures import MAX_SHARE
 from contentspider.site.own.quality import difference
 
 # Scrapy's reason for a finished crawl, and ours for one that left unread pages or held items.

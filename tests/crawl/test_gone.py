@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from contentspider.crawl.base.outcomes import OFFSITE
+from contentspider.crawl.learning.site_items import site_page
 from contentspider.crawl.revisits.gone import GonePages
 from contentspider.page.input.page import Page
-from contentspider.site.models.site_page import site_page
 from contentspider.state.book.answers import Answer
 from contentspider.state.book.broken import FAILED_CRAWLS
 from contentspider.state.book.losses import Losses

@@ -11,8 +11,7 @@ import pytest
 from contentspider.run import site_job
 from contentspider.run.child import Ended
 from contentspider.run.jobs import Jobs
-from contentspider.run.last_crawl import AT_ONCE, LastCrawl, last_crawl
-from contentspider.run.results import SiteResult, run_outcome
+from contentspider.run.results import AT_ONCE, LastCrawl, SiteResult, last_crawl, run_outcome
 from contentspider.run.site_job import SiteJob
 from contentspider.run.sitesfile import PlannedSite
 from contentspider.state.book import book as runs

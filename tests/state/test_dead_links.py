@@ -64,9 +64,7 @@ def test_dead_link_is_retried_after_as_long_as_it_was_dead(
 def test_dead_link_without_referring_page_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     links = Book(None).dead_links
     for month in (1, 2, 3, 5, 7):
-        monkeypatch.setattr(
-            broken, "now", lambda month=month: f"2026-0{month}-01T12:00:00+00:00"
-        )
+        monkeypatch.setattr(broken, "now", lambda month=month: f"2026-0{month}-01T12:00:00+00:00")
         links.add(ADDRESS if month < 3 else "http://e.org/other")
         links.forget()
         known = links._database.count("SELECT count(*) FROM dead WHERE id = ?", (page_id(ADDRESS),))

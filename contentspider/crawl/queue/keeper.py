@@ -21,9 +21,8 @@ from scrapy.utils.asyncio import (
 from contentspider.crawl.base.engine import Interruption, end_at_start, queue_length, wake
 from contentspider.crawl.base.state import CrawlState
 from contentspider.crawl.queue.addresses import Addresses, ItemRecorder
-from contentspider.crawl.queue.indexing import Indexing
 from contentspider.crawl.queue.outage import HostPauses
-from contentspider.crawl.queue.sharing import Sharing
+from contentspider.crawl.queue.sharing import Indexing, Sharing
 from contentspider.crawl.revisits.gone import no_exclusion
 from contentspider.crawl.revisits.revisits import Revisits
 from contentspider.ground.errors import ContentSpiderError

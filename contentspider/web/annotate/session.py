@@ -20,7 +20,7 @@ from contentspider.page.words.names import step_tag
 from contentspider.site.judge.slots import step_names
 from contentspider.site.learn.learner import SiteLearner
 from contentspider.web.annotate import files
-from contentspider.web.annotate.file_changes import read_bytes, replace_file
+from contentspider.web.annotate.files import read_bytes, replace_file
 from contentspider.web.annotate.labels import MAIN, MAX_UNDO, UNSURE, Label, Labels
 from contentspider.web.annotate.marked_fields import MarkedFields
 from contentspider.web.annotate.sources import HTML
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
-    from contentspider.web.annotate.file_changes import FileChange
+    from contentspider.web.annotate.files import FileChange
     from contentspider.web.annotate.sources import SitePages
 
 logger = logging.getLogger(__name__)
