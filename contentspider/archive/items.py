@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from contentspider.archive.models import Knowledge
     from contentspider.archive.target import Target
     from contentspider.page.input.page import Page
+    from contentspider.state.stores.knowledge import Knowledge
 
 FLUSH_CHARS = 32_000_000
 

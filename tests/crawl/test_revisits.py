@@ -13,7 +13,6 @@ import pytest
 
 from contentspider.ground.times import now
 from contentspider.page.input.page import Page
-from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.models.record import page_id
 from contentspider.state.book.answers import Answer
 from contentspider.state.book.book import Book
@@ -42,12 +41,6 @@ def fresh(tmp_path: Path) -> Iterator[Crawls]:
     made = Crawls(tmp_path / "history.sqlite", count=0)
     yield made
     made.close()
-
-
-@pytest.fixture(scope="module")
-def model() -> SiteModel:
-    pages = [Page.from_html(article(number), address(f"/{number}")) for number in range(9)]
-    return SiteLearner(SITE).fit(pages)
 
 
 @pytest.mark.parametrize(

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from contentspider.page.input.overrides import Overrides
     from contentspider.page.input.page import Page
     from contentspider.site.models.model import SiteModel
+    from contentspider.site.models.record import Extraction
 
 logger = logging.getLogger(__name__)
 
@@ -122,6 +123,12 @@ class SiteState:
         """Use a *model* from now on, and watch whether it knows the site's templates."""
         self.model, self.version, self.watch = model, model.version, Drift(model)
         self.is_outdated = False
+
+    def extract(self, page: Page, keep_teasers: bool) -> Extraction | None:
+        """Return the content of a page by the model; None without a model, and for documents."""
+        if self.model is None or page.is_document:
+            return None
+        return self.model.extract(page, keep_teasers)
 
     def is_time(self, max_pages: int) -> bool:
         """Tell whether enough pages are held to learn the site; *max_pages* always are."""

@@ -154,7 +154,7 @@ class ContentPipeline(Component):
         state = self.holder.site(page.url)
         if kind := self.holder.hiding(page, state.key):
             self._skip(kind, "it stands for pages that the site hides")
-        extraction = self._extract(page, state)
+        extraction = state.extract(page, self.options.keep_teasers)
         if extraction is not None and not self._claim_content(hand, extraction):
             self._skip(DUPLICATE, "another page has its content")
         values = self._previous_fields(item, hand, state, extraction)
@@ -256,12 +256,6 @@ class ContentPipeline(Component):
         if keeper.revisits is None:
             return sorted(copies)
         return keeper.revisits.known_copies.addresses(page_id, copies)
-
-    def _extract(self, page: Page, state: SiteState) -> Extraction | None:
-        """Return the content that the model extracts; None without a model, and for documents."""
-        if state.model is None or page.is_document:
-            return None
-        return state.model.extract(page, self.options.learning.keep_teasers)
 
     def _count(
         self, page: Page, model: SiteModel | None, extraction: Extraction | None, page_type: str
