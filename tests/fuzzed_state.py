@@ -194,7 +194,7 @@ def read_site(path: Path) -> None:
             crawl.see(f"/{number}", article(number))
             crawl.revisits.is_deferred(address(f"/{number}"))
             page = Page.from_html("<p>Not found", address(f"/{number}"))
-            crawl.revisits.replacement_kind(page, page.url, False, lambda: "")
+            crawl.revisits.replaced.kind(page, page.url, False, lambda: "")
         list(crawl.revisits.pages_to_visit())
         asyncio.run(crawl.revisits.end(FINISHED))
     finally:

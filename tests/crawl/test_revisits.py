@@ -396,7 +396,7 @@ def replacement_kind(
     crawl: OneCrawl, path: str, html: str, has_password: bool = False, content: str = ""
 ) -> str:
     page = Page.from_html(html, address(path))
-    return crawl.revisits.replacement_kind(page, address(path), has_password, lambda: content)
+    return crawl.revisits.replaced.kind(page, address(path), has_password, lambda: content)
 
 
 def test_soft_404_replacing_known_page_is_detected(crawls: Crawls) -> None:
@@ -411,7 +411,7 @@ def test_soft_404_replacing_known_page_is_detected(crawls: Crawls) -> None:
         replacement_kind(crawl, "/1", error, has_password=True, content="word " * 200) == "unsure"
     )
     probe = Page.from_html(ERROR.format("/random"), address("/random"))
-    crawl.revisits.learn_error_page(probe)
+    crawl.revisits.replaced.learn_error_page(probe)
     assert replacement_kind(crawl, "/1", error) == "soft_404"
     assert replacement_kind(crawl, "/6", ERROR.format("/6")) == "soft_404"
     assert replacement_kind(crawl, "/a/6", ERROR.format("/a/6")) == "soft_404", "by the host's root"
@@ -435,7 +435,9 @@ def test_blank_page_replaces_known_page_unless_its_owner_excludes_the_text(
     html: str, kind: str, crawls: Crawls
 ) -> None:
     crawl = crawls.begin()
-    crawl.revisits.learn_error_page(Page.from_html("<p>No such page.</p>", address("/random")))
+    crawl.revisits.replaced.learn_error_page(
+        Page.from_html("<p>No such page.</p>", address("/random"))
+    )
     assert replacement_kind(crawl, "/1", html, content="Boat") == kind
     assert replacement_kind(crawl, "/6", html) == "", "a new page may be pictures only"
 
@@ -458,7 +460,7 @@ def test_error_page_with_another_number_in_each_answer_is_detected(
         "Error at 12:07: the database does not answer",
     )
     probe = "".join(f"<p>{line}</p>" for line in (*denied, "77", "Boat"))
-    crawl.revisits.learn_error_page(Page.from_html(probe, address("/random")))
+    crawl.revisits.replaced.learn_error_page(Page.from_html(probe, address("/random")))
     shown = text.format("18.2b")
     assert replacement_kind(crawl, "/1", f"<p>{shown}</p>", content=shown) == kind
 

@@ -232,7 +232,7 @@ def previous_links(keeper: LedgerKeeper, response: Response) -> dict[str, tuple[
 
 
 def replacement_of(keeper: LedgerKeeper, holder: ItemHolder, response: Response, page: Page) -> str:
-    """Return the kind of page that replaces a known page: see `Revisits.replacement_kind`."""
+    """Return the kind of page that replaces a known page: see `ReplacedPages.kind`."""
     if keeper.revisits is None or keeper.revisits.is_first or NOT_MODIFIED in response.flags:
         return ""
     has_password = isinstance(response, HtmlResponse) and PASSWORD.search(response.body)
@@ -241,4 +241,4 @@ def replacement_of(keeper: LedgerKeeper, holder: ItemHolder, response: Response,
         model = holder.site(response.url).model
         return model.extract(page).text if model is not None else ""
 
-    return keeper.revisits.replacement_kind(page, response.url, bool(has_password), content)
+    return keeper.revisits.replaced.kind(page, response.url, bool(has_password), content)

@@ -108,7 +108,7 @@ class DiscoverySpider(Spider):
             if answer is not None:
                 self.holder.note_answer(response.url, answer)
         if self.revisits is not None:
-            self.revisits.learn_error_page(page)
+            self.revisits.replaced.learn_error_page(page)
 
     def robots_requests(self, root: str) -> Iterator[Request]:
         """Yield the requests of robots.txt and of the usual sitemap below the *root* of a host."""

@@ -48,7 +48,7 @@ from contentspider.crawl.middlewares.headers import Credentials, set_user_agent
 from contentspider.crawl.middlewares.login import LOGOUT
 from contentspider.crawl.middlewares.robots import NOINDEX, noindex_source, robots_directives
 from contentspider.crawl.queue.keeper import LedgerKeeper
-from contentspider.crawl.revisits.revisits import UNSURE
+from contentspider.crawl.revisits.replaced import UNSURE
 from contentspider.crawl.spider.budget import PageBudget
 from contentspider.crawl.spider.copies import SKIP_REASON, Copy, EndlessCopies
 from contentspider.crawl.spider.discovery import DiscoverySpider

@@ -82,7 +82,7 @@ class Knowledge(NamedTuple):
         except PackedError as error:
             raise ContentSpiderError(f"{name}: {error}") from error
         if is_binary(body):
-            raise FetchError(f"{name} is not HTML", code="no-page")
+            raise FetchError(f"{name} is not a page: it is not HTML", code="no-page")
         page = self.read(body, fetched.url, kind)
         if not page.content.blocks and (self.model or not hidden_text(page)):
             raise ContentSpiderError(
