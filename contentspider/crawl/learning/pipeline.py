@@ -152,7 +152,7 @@ class ContentPipeline(Component):
         """
         page = hand.page
         state = self.holder.site(page.url)
-        if kind := self.holder.hiding(page, state.key):
+        if kind := self.holder.hidden.kind_of(page, state.key):
             self._skip(kind, "it stands for pages that the site hides")
         extraction = state.extract(page, self.options.keep_teasers)
         if extraction is not None and not self._claim_content(hand, extraction):

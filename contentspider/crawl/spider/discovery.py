@@ -106,7 +106,7 @@ class DiscoverySpider(Spider):
         if response.status == OK_STATUS:
             answer = read_answer(response, page, root, is_probe=True)
             if answer is not None:
-                self.holder.note_answer(response.url, answer)
+                self.holder.hidden.note(response.url, answer)
         if self.revisits is not None:
             self.revisits.replaced.learn_error_page(page)
 

@@ -351,12 +351,12 @@ class SiteSpider(DiscoverySpider):
         yield a request of an address that nobody has.
         """
         if root is None:  # not modified
-            self.holder.note_answer(response.url, None)
+            self.holder.hidden.note(response.url, None)
             return
         is_start = START_META_KEY in response.meta
         answer = read_answer(response, page, root, is_start=is_start, has_links=has_links)
         if answer is not None:
-            self.holder.note_answer(response.url, answer)
+            self.holder.hidden.note(response.url, answer)
             if is_start and answer.is_suspect:
                 yield from self.probe_folder(join(asked_address(response), "/"))
 
@@ -365,7 +365,7 @@ class SiteSpider(DiscoverySpider):
         if is_source_of(response.url, referer_of(response)):
             self._skip(response, "duplicate")
             return
-        self.holder.note_answer(response.url, None)
+        self.holder.hidden.note(response.url, None)
         assert response.request is not None
         note_answer(self.keeper, response, {}, self.reading_key(response.request))
         yield from self._items(response, page, self._directives(response, None))
