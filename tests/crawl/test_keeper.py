@@ -309,7 +309,7 @@ def test_indexes_are_updated_after_history_is_written(tmp_path: Path) -> None:
 def test_signal_while_history_is_written_leaves_it_to_next_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("contentspider.crawl.queue.keeper.PAUSE_SECS", 0)
+    monkeypatch.setattr("contentspider.crawl.queue.run_end.PAUSE_SECS", 0)
     settings = {"CONTENTSPIDER_RESUME": True}
     first = Crawl(tmp_path, settings=settings)
 
