@@ -18,7 +18,7 @@ from scrapy import Spider
 from scrapy.http import HtmlResponse, XmlResponse
 
 from contentspider import links
-from contentspider.crawl.base.binding import Bindings
+from contentspider.crawl.base.items import Bindings
 from contentspider.crawl.base.logins import Login, read_logins
 from contentspider.crawl.middlewares.login_form import LoginRefusedError, filled, find_form
 from contentspider.crawl.middlewares.robots import BoundedRobots, robots_directives

@@ -43,7 +43,7 @@ from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.sites import SiteKeys
 from contentspider.page.input.body import is_binary
 from contentspider.page.tree.blocks import new_walker
-from contentspider.site.learn.templates import page_template
+from contentspider.site.learn.sampling import page_template
 from contentspider.site.sample import sample_order
 from contentspider.state.stores.knowledge import MIN_PAGES, UNKNOWN, Knowledge, stored_knowledge
 from contentspider.state.stores.models import ModelStore

@@ -25,7 +25,7 @@ from contentspider.index.errors import (
 )
 from contentspider.index.own_fields import has_new_type, types_of
 from contentspider.index.schema import DATE_FIELDS, Document, DocumentState, document_fields
-from contentspider.state.crawls.position import HistoryPosition
+from contentspider.state.book.changes import HistoryPosition
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

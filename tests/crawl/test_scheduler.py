@@ -11,8 +11,8 @@ from scrapy import Request, Spider
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.test import get_crawler
 
-from contentspider.crawl.base.binding import Bindings
 from contentspider.crawl.base.engine import wake
+from contentspider.crawl.base.items import Bindings
 from contentspider.crawl.queue.keeper import LedgerKeeper
 from contentspider.crawl.queue.outage import FAILURES, HostPauses
 from contentspider.crawl.queue.scheduler import LedgerScheduler

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from contentspider.page.input.page import Page
-from contentspider.site.learn.templates import PAGES_PER_TEMPLATE, page_template
+from contentspider.site.learn.sampling import PAGES_PER_TEMPLATE, page_template
 from contentspider.site.sample import sample_order
 from contentspider.state.book.contents import PAGE, Contents
 from contentspider.state.book.database import Database

@@ -14,7 +14,7 @@ import pytest
 from scrapy import Spider
 from scrapy.http import XmlResponse
 
-from contentspider.crawl.base.binding import Bindings
+from contentspider.crawl.base.items import Bindings
 from contentspider.crawl.queue.requests import load_request
 from contentspider.crawl.spider.sitemaps import read_sitemap
 from contentspider.ground.compression import pack_text, unpack_text

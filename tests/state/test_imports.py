@@ -21,12 +21,12 @@ from contentspider.crawl.base.items import ContentItem
 from contentspider.recrawl.changes import CHANGED, UNCHANGED
 from contentspider.site.models.record import page_id
 from contentspider.state.book.book import Book
+from contentspider.state.book.changes import HistoryPosition
 from contentspider.state.book.database import LedgerBusyError, SchemaError, lock_of
 from contentspider.state.book.imports import LEDGER_VERSIONS
 from contentspider.state.crawls.books import crawl_status, import_old, open_crawl, read_book
 from contentspider.state.crawls.entries import Entries
 from contentspider.state.crawls.export import export_items
-from contentspider.state.crawls.position import HistoryPosition
 from contentspider.state.files.formats import Output
 from tests.messages import raises
 

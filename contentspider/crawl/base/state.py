@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from scrapy.exceptions import NotConfigured
 
-from contentspider.crawl.base.binding import Bindings
 from contentspider.crawl.base.engine import Component
+from contentspider.crawl.base.items import Bindings
 from contentspider.crawl.base.machine import MachineError
 from contentspider.crawl.base.options import CrawlOptions
 from contentspider.site.models.failures import Failures

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from scrapy.crawler import Crawler
 
-    from contentspider.crawl.base.binding import Bindings
+    from contentspider.crawl.base.items import Bindings
     from contentspider.page.input.page import Page
     from contentspider.state.book.items import ItemBinding
 

@@ -31,7 +31,7 @@ from contentspider.ground.errors import (
 from contentspider.ground.sites import SiteKeys
 from contentspider.recrawl.drift import Drift
 from contentspider.site.judge.prior import Prior
-from contentspider.site.models.generations import DRIFT
+from contentspider.site.models.folder import DRIFT
 from contentspider.site.vote.labels import VOTES
 from contentspider.state.outcome import (
     DOUBTFUL_STAT,

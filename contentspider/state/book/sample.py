@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from contentspider.ground.errors import DAMAGE, ContentSpiderError
 from contentspider.page.input.page import Page
-from contentspider.site.learn.templates import TemplatePages, page_template
+from contentspider.site.learn.sampling import TemplatePages, page_template
 from contentspider.site.sample import ORDER_BYTES, sample_order
 from contentspider.state.book.contents import PAGE
 

@@ -14,10 +14,9 @@ from contentspider.ground.errors import DAMAGE
 from contentspider.recrawl.changes import LIVE
 from contentspider.site.models.record import HASH_PART
 from contentspider.state.book.anchors import RECORD_KIND
-from contentspider.state.book.changes import IS_PUBLISHED
+from contentspider.state.book.changes import IS_PUBLISHED, HistoryPosition
 from contentspider.state.book.pages import IS_LIVE, PUBLISHED
 from contentspider.state.crawls.books import read_book
-from contentspider.state.crawls.position import HistoryPosition
 
 logger = logging.getLogger(__name__)
 

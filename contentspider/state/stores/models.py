@@ -7,8 +7,13 @@ from typing import TYPE_CHECKING
 
 from contentspider.ground.errors import ContentSpiderError, StateError
 from contentspider.ground.sites import folder_name
-from contentspider.site.models.folder import MANIFEST, read_model
-from contentspider.site.models.generations import KEPT_GENERATIONS, ROLLBACK, Generations
+from contentspider.site.models.folder import (
+    KEPT_GENERATIONS,
+    MANIFEST,
+    ROLLBACK,
+    Generations,
+    read_model,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path

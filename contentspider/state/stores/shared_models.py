@@ -17,7 +17,7 @@ from contentspider.state.stores.shared import SharedFiles
 
 if TYPE_CHECKING:
     from contentspider.page.input.overrides import Overrides
-    from contentspider.site.models.generations import Generations
+    from contentspider.site.models.folder import Generations
     from contentspider.site.models.model import SiteModel
     from contentspider.state.stores.remote import Objects
 
