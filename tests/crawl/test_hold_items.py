@@ -126,9 +126,7 @@ def test_inspection_mode_holds_no_items(crawler: Crawler) -> None:
     assert not holder.sites
 
 
-def test_broken_ledger_holds_no_items_without_durability(
-    crawler: Crawler, durable: Crawler
-) -> None:
+def test_broken_book_holds_no_items_without_durability(crawler: Crawler, durable: Crawler) -> None:
     for one, is_durable in ((crawler, False), (durable, True)):
         keeper, holder = parts(one)
         keeper.is_broken = True

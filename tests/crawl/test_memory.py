@@ -124,7 +124,7 @@ class Watched:
 
     def failed(self) -> Any:
         assert self.crawler.stats
-        return self.crawler.stats.get_value("contentspider/ledger/failed")
+        return self.crawler.stats.get_value("contentspider/book/failed")
 
     def look(self, then: Callable[[], None] = lambda: None) -> None:
         """Have the thread look once, after what comes *then*."""

@@ -1,4 +1,4 @@
-"""Requests as the ledger keeps them."""
+"""Requests as the book keeps them."""
 
 from __future__ import annotations
 

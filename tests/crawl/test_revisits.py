@@ -314,7 +314,7 @@ def test_conditional_requests_need_validators_and_stored_page(
     first.see("/2", article(2), Answer("", "Monday"))
     first.see("/3", article(3), Answer())
     first.end()
-    second = fresh.begin(history_mb=0)
+    second = fresh.begin(book_mb=0)
     second.state.use(model)
     second.see("/4", article(4), Answer('"tag"'))
     conditional = second.revisits.page_with_validators

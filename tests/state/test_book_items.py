@@ -47,7 +47,7 @@ def test_held_items_are_released_in_order_and_recorded_once(path: Path) -> None:
 
 
 def with_an_item_in_memory(path: Path) -> tuple[Book, int]:
-    """Return a ledger that holds an item which is no data, and the row of its address."""
+    """Return a book that holds an item which is no data, and the row of its address."""
     book = Book(path)
     book.begin_run()
     row = book.frontier.enqueue(b"a", "http://x/a", 0, "{}")

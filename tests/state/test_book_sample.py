@@ -1,4 +1,4 @@
-"""The pages that a ledger keeps of each site, to learn from."""
+"""The pages that a book keeps of each site, to learn from."""
 
 from __future__ import annotations
 

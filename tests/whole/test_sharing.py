@@ -41,7 +41,7 @@ class Machines:
         folder.mkdir(exist_ok=True)
         done = run(
             *("crawl", self.site.url, "--own-site", "--no-sitemaps", "-o", "pages.jsonl"),
-            *("--models", f"{self.url}/models", "--history", f"{self.url}/histories"),
+            *("--models", f"{self.url}/models", "--books", f"{self.url}/histories"),
             *options,
             cwd=folder,
             check=False,

@@ -6,7 +6,7 @@ import errno
 import math
 
 from contentspider.ground.process_memory import MB, memory_limit
-from contentspider.state.book.database import LedgerFullError, MemoryShortError
+from contentspider.state.book.database import BookFullError, MemoryShortError
 
 # Errors that another page would meet as well: no room, no memory, no more files or processes.
 NUMBERS = frozenset(
@@ -18,7 +18,7 @@ NUMBERS = frozenset(
 NO_THREAD = "can't start new thread"
 
 
-class MachineError(LedgerFullError):
+class MachineError(BookFullError):
     """The machine has failed while a page was read; earlier commits of the book are intact."""
 
     code = "machine"
@@ -39,11 +39,11 @@ def is_memory_error(error: object) -> bool:
     return isinstance(error, RuntimeError) and str(error) == NO_THREAD
 
 
-def machine_error(error: BaseException | None, url: str) -> LedgerFullError | None:
+def machine_error(error: BaseException | None, url: str) -> BookFullError | None:
     """Return the error that stops a crawl if the machine has caused an *error* while the page at an
     address was read; None if the page, or our code, has caused it.
     """
-    if isinstance(error, LedgerFullError):
+    if isinstance(error, BookFullError):
         return error
     if is_memory_error(error):
         return shortage()

@@ -14,7 +14,7 @@ from contentspider.crawl.base.items import Bindings
 from contentspider.crawl.base.machine import MachineError
 from contentspider.crawl.base.options import CrawlOptions
 from contentspider.site.models.failures import Failures
-from contentspider.state.book.database import LedgerFullError, MemoryShortError
+from contentspider.state.book.database import BookFullError, MemoryShortError
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -66,7 +66,7 @@ class CrawlState(Component):
             return
         self.is_broken = True
         self.book.rollback()
-        self.stats.set_value("contentspider/ledger/failed", str(error))
+        self.stats.set_value("contentspider/book/failed", str(error))
         if not self.is_durable:
             logger.error("%s; new items pass without waiting for their site's model", error)
             return
@@ -76,11 +76,11 @@ class CrawlState(Component):
         )
         engine = self.crawler.engine
         if engine is not None and engine.spider is not None:
-            ending = getattr(error, "ending", LedgerFullError.ending)
+            ending = getattr(error, "ending", BookFullError.ending)
             closing = engine.close_spider_async(reason=ending)
             self._closing = asyncio.get_running_loop().create_task(closing)
 
-    def stop_for(self, error: LedgerFullError, row: int | None) -> bool:
+    def stop_for(self, error: BookFullError, row: int | None) -> bool:
         """Stop a durable crawl because the machine has failed on the page of the address in
         *row*; tell whether it stops. It goes on if the page has stopped an earlier run:
         `set_aside` the page.
@@ -101,7 +101,7 @@ class CrawlState(Component):
 
 
 class _Guarded:
-    """``with state.guarded:`` stops the crawl on a `LedgerFullError`, and suppresses the error."""
+    """``with state.guarded:`` stops the crawl on a `BookFullError`, and suppresses the error."""
 
     def __init__(self, fail: Callable[[Exception], None]) -> None:
         self._fail = fail
@@ -109,7 +109,7 @@ class _Guarded:
     def __enter__(self) -> None: ...
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
-        if isinstance(error, LedgerFullError):
+        if isinstance(error, BookFullError):
             self._fail(error)
             return True
         return False

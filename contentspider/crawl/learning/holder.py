@@ -22,7 +22,7 @@ from contentspider.crawl.learning.models import (
     unlearned_sites,
 )
 from contentspider.crawl.learning.site_items import pass_site_items
-from contentspider.crawl.queue.keeper import LedgerKeeper
+from contentspider.crawl.queue.keeper import BookKeeper
 from contentspider.ground.addresses import absolute
 from contentspider.ground.sites import SiteKeys
 from contentspider.site.models.record import page_id
@@ -55,9 +55,9 @@ class ItemHolder(Component):
         crawler.signals.connect(self._on_idle, signal=signals.spider_idle)
 
     @cached_property
-    def keeper(self) -> LedgerKeeper:
+    def keeper(self) -> BookKeeper:
         """The keeper of the crawl's book."""
-        return extension(self.crawler, LedgerKeeper)
+        return extension(self.crawler, BookKeeper)
 
     @cached_property
     def learning(self) -> SiteLearning:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from contentspider.crawl.base.options import CrawlOptions
-    from contentspider.crawl.queue.keeper import LedgerKeeper
+    from contentspider.crawl.queue.keeper import BookKeeper
 
 logger = logging.getLogger(__name__)
 
@@ -60,7 +60,7 @@ def site_page(site: str, pages: Iterable[Page]) -> Page | None:
     )
 
 
-async def pass_site_items(keeper: LedgerKeeper, options: CrawlOptions) -> None:
+async def pass_site_items(keeper: BookKeeper, options: CrawlOptions) -> None:
     """Pass the item of each site through the pipelines, at the end of a crawl that was not stopped.
 
     Crawls of due pages yield none: they may have read too few pages of a site.

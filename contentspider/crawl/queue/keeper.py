@@ -25,7 +25,7 @@ from contentspider.crawl.queue.sharing import Indexing, Sharing
 from contentspider.crawl.revisits.revisits import Revisits
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.state.book.book import Book
-from contentspider.state.book.database import LedgerBusyError, LedgerFullError
+from contentspider.state.book.database import BookBusyError, BookFullError
 from contentspider.state.crawls.books import crawl_book, open_crawl, open_temporary
 from contentspider.state.files.output import JsonLinesWriter, check_output
 from contentspider.state.outcome import (
@@ -42,7 +42,7 @@ logger = logging.getLogger(__name__)
 COMMIT_SECS = 1.0
 
 
-class LedgerKeeper(CrawlState):
+class BookKeeper(CrawlState):
     """Opens, commits and closes the book of a crawl, its output and its indexes.
 
     With ``CONTENTSPIDER_DURABLE`` the book is the file ``NAME.sqlite``, and a killed crawl can be
@@ -91,7 +91,7 @@ class LedgerKeeper(CrawlState):
     def _refuse(self, error: Exception) -> None:
         """Mark the crawl as broken: it cannot begin."""
         self.is_broken = True
-        self.stats.set_value("contentspider/ledger/failed", str(error))
+        self.stats.set_value("contentspider/book/failed", str(error))
         logger.error("%s; nothing is crawled", error)
 
     def _check(self) -> None:
@@ -115,11 +115,11 @@ class LedgerKeeper(CrawlState):
         options, spider, path = self.options, self.crawler.spider, self._path
         if not self.is_durable:
             return open_temporary(path)
-        max_bytes = options.history_mb * 1_000_000
+        max_bytes = options.book_mb * 1_000_000
         self.sharing.pull(path)
         try:
             book, self.is_resumed = open_crawl(path, options.resume, max_bytes)
-        except LedgerBusyError as error:
+        except BookBusyError as error:
             # Scrapyd may run several jobs of a spider at a time, without names for their crawls.
             job = getattr(spider, "_job", "")
             if options.crawl or not job:
@@ -138,9 +138,9 @@ class LedgerKeeper(CrawlState):
         except ContentSpiderError as error:
             self._refuse(error)
         if self.is_broken:
-            end_at_start(self.crawler, "ledger")
+            end_at_start(self.crawler, "book")
             return
-        self.stats.set_value("contentspider/ledger/resumed", int(self.is_resumed))
+        self.stats.set_value("contentspider/book/resumed", int(self.is_resumed))
         self._loop = create_looping_call(self.tick)
         self._loop.start(COMMIT_SECS, now=False)
         self.interruption.begin()
@@ -155,7 +155,7 @@ class LedgerKeeper(CrawlState):
                 " this page",
                 url,
             )
-        if self.is_durable and self.options.history and self.book.path:
+        if self.is_durable and self.options.compare and self.book.path:
             starts = getattr(self.crawler.spider, "start_urls", ())
             self.revisits = Revisits(self.book, self.options, self.failures, starts)
         if self.options.output_file and not self.is_inspection:
@@ -267,8 +267,8 @@ class LedgerKeeper(CrawlState):
         self.commit()
         # Written each time, since a crawl may be killed before it writes its last stats.
         held_count = sum(self.book.items.held_counts().values())
-        self.stats.set_value("contentspider/ledger/held", held_count)
-        self.stats.set_value("contentspider/ledger/queued", self.book.frontier.queue.length)
+        self.stats.set_value("contentspider/book/held", held_count)
+        self.stats.set_value("contentspider/book/queued", self.book.frontier.queue.length)
         if self.is_durable and not self.is_broken and (not self._syncing or self._syncing.done()):
             self._syncing = asyncio.get_running_loop().create_task(self._sync_in_thread())
 
@@ -296,7 +296,7 @@ class LedgerKeeper(CrawlState):
             if writer := self.recorder.writer:
                 self.book.runs.set_fact("output", [str(writer.path.absolute()), *writer.mark()])
             self.book.commit()
-        except (LedgerFullError, OSError) as error:
+        except (BookFullError, OSError) as error:
             self.fail(error)
 
     def set_aside(self, row: int | None, url: str, error: Exception) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from contentspider.crawl.revisits.gone import no_exclusion
 from contentspider.recrawl.changes import UNCHANGED
-from contentspider.state.book.database import LedgerFullError
+from contentspider.state.book.database import BookFullError
 from contentspider.state.outcome import (
     FINISHED,
     SHUTDOWN,
@@ -90,7 +90,7 @@ class RunEnd:
         for name, value in ending.stats().items():
             self._crawl.stats.set_value(name, value)
         if self._revisits and ending.is_end:
-            ending = await self._write_history(self._revisits, ending)
+            ending = await self._publish_pages(self._revisits, ending)
         self._book.commit()
         if self._writer:
             self._writer.sync()
@@ -110,11 +110,11 @@ class RunEnd:
         try:
             for _ in self._book.clean(is_over):
                 await pauses.pause()
-        except (EndInterruptedError, LedgerFullError) as error:
+        except (EndInterruptedError, BookFullError) as error:
             self._book.rollback()
             logger.info("the book keeps more than it needs: %s", error)
 
-    async def _write_history(self, revisits: Revisits, ending: Ending) -> Ending:
+    async def _publish_pages(self, revisits: Revisits, ending: Ending) -> Ending:
         """Publish the changes of the pages, and count them. Return how the crawl ended. Nothing is
         published if a signal interrupts the crawl meanwhile.
         """
@@ -133,12 +133,12 @@ class RunEnd:
             )
             return replace(ending, reason=SHUTDOWN)
         for change, number in counts.items():
-            self._crawl.stats.set_value(f"contentspider/history/{change}", number)
+            self._crawl.stats.set_value(f"contentspider/changes/{change}", number)
         self.is_published = True
         if not self._crawl.options.force:
             unseen = counts.get("kept", 0) + counts.get("doubted", 0) - counts.get("excluded", 0)
             ending = replace(ending, unseen=unseen)
-            self._crawl.stats.set_value("contentspider/ledger/unseen", ending.unseen)
+            self._crawl.stats.set_value("contentspider/book/unseen", ending.unseen)
         return ending
 
     def _publish(self, writer: JsonLinesWriter, ending: Ending) -> None:

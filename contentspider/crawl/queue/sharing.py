@@ -52,14 +52,14 @@ class Sharing:
 
     def check(self) -> None:
         """Raise `RemoteError` if a store cannot be used, or cannot lock out a second writer."""
-        for url in {self._options.models_dir, self._options.history_url}:
+        for url in {self._options.models_dir, self._options.books_url}:
             if is_url(url):
                 open_objects(url).check()
 
     def pull(self, path: Path) -> None:
         """Download the book to *path*; raises `RemoteError`."""
-        if self._options.history_url:
-            self._book = SharedBook(open_objects(self._options.history_url), path)
+        if self._options.books_url:
+            self._book = SharedBook(open_objects(self._options.books_url), path)
             self._book.pull()
 
     def begin_change(self) -> None:
@@ -111,8 +111,8 @@ class Indexing:
         for url in self._urls:
             create_engine(url)
 
-    async def run(self, history: Path) -> None:
-        """Bring the changes in a *history* into the indexes. Failures are logged and counted; the
+    async def run(self, book: Path) -> None:
+        """Bring the changes in a *book* into the indexes. Failures are logged and counted; the
         outcome of the crawl is then `INDEX_BEHIND`.
         """
         count = self._stats.inc_value
@@ -122,11 +122,11 @@ class Indexing:
                     raise MemoryShortError(
                         f"{redacted_url(url)}: too little memory to update the index"
                     )
-                report = await self._sync(history, url)
+                report = await self._sync(book, url)
             except ContentSpiderError as error:
                 count("contentspider/index/failed")
                 advice = (
-                    f": run 'contentspider index sync {history.stem} {redacted_url(url)}', or crawl"
+                    f": run 'contentspider index sync {book.stem} {redacted_url(url)}', or crawl"
                     " again"
                 )
                 if isinstance(error, (SchemaMismatchError, IndexDamagedError)):
@@ -140,7 +140,7 @@ class Indexing:
             count("contentspider/index/refused", len(report.refused))
             count("contentspider/index/foreign", report.foreign.total())
 
-    async def _sync(self, history: Path, url: str) -> Report:
+    async def _sync(self, book: Path, url: str) -> Report:
         """Update an index in a thread. After a signal, the thread ends with its batch. If it still
         waits for the engine then, it is left behind, and dies with the process.
         """
@@ -150,7 +150,7 @@ class Indexing:
 
         def work() -> None:
             try:
-                report = sync(history, url, self._force, self._take_over, report_progress)
+                report = sync(book, url, self._force, self._take_over, report_progress)
                 settle, value = result.set_result, report
             except BaseException as error:  # noqa: BLE001 - the crawl raises it
                 settle, value = result.set_exception, error  # type: ignore[assignment]

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from contentspider.crawl.base.links import Head
     from contentspider.crawl.learning.holder import ItemHolder
-    from contentspider.crawl.queue.keeper import LedgerKeeper
+    from contentspider.crawl.queue.keeper import BookKeeper
     from contentspider.crawl.revisits.revisits import Revisits
     from contentspider.ground.scope import Scope
 
@@ -51,7 +51,7 @@ class DiscoverySpider(Spider):
     """Discovers the pages in its *scope* through robots.txt, sitemaps, feeds and own texts."""
 
     scope: Scope
-    keeper: LedgerKeeper
+    keeper: BookKeeper
     holder: ItemHolder
     own_texts: OwnTexts
     sitemap_reader: SitemapReader

@@ -47,7 +47,7 @@ from contentspider.crawl.middlewares.guard import CLOSED_SCHEMES, GUARD_ORDER, G
 from contentspider.crawl.middlewares.headers import Credentials, set_user_agent
 from contentspider.crawl.middlewares.login import LOGOUT
 from contentspider.crawl.middlewares.robots import NOINDEX, noindex_source, robots_directives
-from contentspider.crawl.queue.keeper import LedgerKeeper
+from contentspider.crawl.queue.keeper import BookKeeper
 from contentspider.crawl.revisits.replaced import UNSURE
 from contentspider.crawl.spider.budget import PageBudget
 from contentspider.crawl.spider.copies import SKIP_REASON, Copy, EndlessCopies
@@ -181,7 +181,7 @@ class SiteSpider(DiscoverySpider):
 
     def opened(self) -> None:
         """Connect the spider to the book, and restore the scope of an earlier run."""
-        keeper, holder = extension(self.crawler, LedgerKeeper), extension(self.crawler, ItemHolder)
+        keeper, holder = extension(self.crawler, BookKeeper), extension(self.crawler, ItemHolder)
         if self.crawler.get_downloader_middleware(GuardMiddleware) is None:
             logger.error(
                 "the site spider needs GuardMiddleware, which keeps sites from leading it into"

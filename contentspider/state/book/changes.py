@@ -35,7 +35,7 @@ IS_PUBLISHED = "run <= (SELECT run FROM published)"
 
 
 @dataclass(frozen=True, slots=True)
-class HistoryPosition:
+class BookPosition:
     """The last crawl in a book (*key*, and the time it *ended*), and the last change of a page
     (its number *seq*, and the time *at* which it was recorded).
     """

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def accept_gone(path: Path) -> int:
     """Mark the pages as gone that the last crawl with the book at *path* held back as doubtful;
-    return their number. Raises `LedgerBusyError` while a crawl runs, and `ContentSpiderError` if
+    return their number. Raises `BookBusyError` while a crawl runs, and `ContentSpiderError` if
     one has begun and is not finished, since its change records would be published with these.
     """
     import_old(path)

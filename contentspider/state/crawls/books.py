@@ -22,7 +22,7 @@ from contentspider.state.address_state import AddressState
 from contentspider.state.book.book import Book, Run
 from contentspider.state.book.database import (
     PARTS,
-    LedgerBusyError,
+    BookBusyError,
     SchemaError,
     is_in_use,
     lock_of,
@@ -124,7 +124,7 @@ def _usable(path: Path, max_bytes: int) -> Book:
 
 def import_old(path: Path) -> None:
     """Import the ledger and the history of an earlier version into the book at *path*. They stay
-    beside it, with the suffix ``.imported``. Raises `LedgerBusyError` while another process writes
+    beside it, with the suffix ``.imported``. Raises `BookBusyError` while another process writes
     them, and `SchemaError` for versions that are too old.
     """
     history = path.parent / HISTORIES / path.name
@@ -149,7 +149,7 @@ def _import_locked(path: Path, history: Path) -> None:
         with lock_of(path):
             _import(path, history)
     except Timeout as error:
-        raise LedgerBusyError(f"{path} is in use by a crawl of an earlier version") from error
+        raise BookBusyError(f"{path} is in use by a crawl of an earlier version") from error
     except OSError as error:
         raise ContentSpiderError(
             f"{path} is of an earlier version, and cannot be imported: {error.strerror}"
