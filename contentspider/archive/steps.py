@@ -46,8 +46,7 @@ from contentspider.page.tree.blocks import new_walker
 from contentspider.site.learn.sampling import page_template
 from contentspider.site.sample import sample_order
 from contentspider.state.stores.knowledge import MIN_PAGES, UNKNOWN, Knowledge, stored_knowledge
-from contentspider.state.stores.models import ModelStore
-from contentspider.state.stores.shared_models import SharedModels, open_models
+from contentspider.state.stores.models import ModelStore, SharedModels, open_models
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

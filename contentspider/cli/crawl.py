@@ -290,8 +290,7 @@ def changes(options: argparse.Namespace) -> None:
         return
     if options.webhook and options.format != "jsonl":
         raise UsageError("--webhook and --format feed exclude each other: choose one")
-    from contentspider.state.crawls.accepting import accept_gone
-    from contentspider.state.crawls.books import read_book
+    from contentspider.state.crawls.books import accept_gone, read_book
     from contentspider.state.crawls.export import find_crawl
 
     path = find_crawl(options.crawl, options.state_dir)

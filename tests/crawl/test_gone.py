@@ -16,7 +16,7 @@ from contentspider.page.input.page import Page
 from contentspider.state.book.answers import Answer
 from contentspider.state.book.broken import FAILED_CRAWLS
 from contentspider.state.book.losses import Losses
-from contentspider.state.crawls import accepting
+from contentspider.state.crawls import books
 from contentspider.state.outcome import KNOWN_BROKEN, Ending
 from tests.recrawled import SITE, Crawls, OneCrawl, address, records
 from tests.sites import article
@@ -44,7 +44,7 @@ def seen_but(crawl: OneCrawl, *lost: int) -> OneCrawl:
 
 def accept_gone(crawls: Crawls) -> int:
     crawls.close()
-    return accepting.accept_gone(crawls.history)
+    return books.accept_gone(crawls.history)
 
 
 def found(crawls: Crawls) -> list[tuple[str, str, str]]:

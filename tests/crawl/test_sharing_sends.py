@@ -11,8 +11,8 @@ from scrapy.utils.test import get_crawler
 
 from contentspider.crawl.queue import sharing
 from contentspider.crawl.queue.sharing import Sharing
+from contentspider.state.stores.models import SharedModels
 from contentspider.state.stores.remote import RemoteError
-from contentspider.state.stores.shared_models import SharedModels
 from tests.crawls import run_async
 from tests.recrawled import options
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from contentspider.state.stores.models import open_models
 from contentspider.state.stores.remote import RemoteError
-from contentspider.state.stores.shared_models import open_models
 from tests.conftest import Site, read_jsonl, run
 from tests.messages import wording
 from tests.sites import article

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from scrapy.utils.asyncio import run_in_thread
 
 from contentspider.crawl.base.engine import wake
-from contentspider.crawl.base.machine import shortage
+from contentspider.crawl.base.state import shortage
 from contentspider.crawl.learning.learn_process import (
     Learned,
     LearningStoppedError,
@@ -43,8 +43,8 @@ from contentspider.state.outcome import (
     REFUSED_STAT,
     UNLEARNED_FACT,
 )
+from contentspider.state.stores.models import open_models
 from contentspider.state.stores.remote import RemoteError
-from contentspider.state.stores.shared_models import open_models
 
 if TYPE_CHECKING:
     from scrapy.statscollectors import StatsCollector

@@ -12,8 +12,8 @@ from scrapy.exceptions import DropItem
 
 from contentspider.crawl.base.engine import Component, extension
 from contentspider.crawl.base.items import ContentItem
-from contentspider.crawl.base.machine import machine_error
 from contentspider.crawl.base.outcomes import DUPLICATE
+from contentspider.crawl.base.state import machine_error
 from contentspider.crawl.learning.holder import ItemHolder
 from contentspider.crawl.queue.addresses import (
     SkippedItem,

@@ -16,7 +16,6 @@ from scrapy.utils.serialize import ScrapyJSONEncoder
 
 from contentspider.crawl.base.engine import in_progress
 from contentspider.crawl.base.items import item_values
-from contentspider.crawl.base.machine import machine_error
 from contentspider.crawl.base.meta import ROW_META_KEY
 from contentspider.crawl.base.outcomes import (
     DUPLICATE,
@@ -29,6 +28,7 @@ from contentspider.crawl.base.outcomes import (
     is_of_server,
     status_reason,
 )
+from contentspider.crawl.base.state import machine_error
 from contentspider.ground.addresses import host_of
 from contentspider.ground.json_text import json_text
 from contentspider.recrawl.changes import UNCHANGED

@@ -17,8 +17,8 @@ from scrapy import signals
 from scrapy.exceptions import IgnoreRequest
 
 from contentspider.crawl.base.engine import Component
-from contentspider.crawl.base.machine import is_memory_error, machine_error, shortage
 from contentspider.crawl.base.meta import ROW_META_KEY
+from contentspider.crawl.base.state import is_memory_error, machine_error, shortage
 from contentspider.crawl.queue.keeper import BookKeeper
 from contentspider.ground.process_memory import (
     MB,

@@ -21,9 +21,9 @@ from contentspider.index.operations import sync
 from contentspider.index.schema import SchemaMismatchError
 from contentspider.state.book.database import MemoryShortError
 from contentspider.state.crawls.folder import index_url
+from contentspider.state.stores.models import SharedModels
 from contentspider.state.stores.remote import RemoteError, is_url, open_objects
 from contentspider.state.stores.shared import SharedBook
-from contentspider.state.stores.shared_models import SharedModels
 
 if TYPE_CHECKING:
     from scrapy.statscollectors import StatsCollector

@@ -18,7 +18,7 @@ from contentspider.site.judge.featuresets import needs_attributes
 from contentspider.site.judge.prior import Prior
 from contentspider.site.learn.options import LearningOptions
 from contentspider.site.learn.single_page import extract_page, hidden_text
-from contentspider.state.stores.shared_models import open_models
+from contentspider.state.stores.models import open_models
 
 if TYPE_CHECKING:
     from collections.abc import Callable
