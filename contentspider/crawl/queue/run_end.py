@@ -143,7 +143,7 @@ class RunEnd:
 
     def _publish(self, writer: JsonLinesWriter, ending: Ending) -> None:
         """Replace the output file, unless the crawl misses too many pages of the old file."""
-        if self._revisits and self._revisits.has_refilled:
+        if self._book.items.has_refilled:
             writer.rewrite(self._book.items.lines())
         if ending.may_replace(writer.path.exists()):
             writer.publish()

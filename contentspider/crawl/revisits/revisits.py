@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 DISTRUSTED_FACT = "distrusted"
-REFILLED_FACT = "refilled"
 
 
 class Revisits:
@@ -79,11 +78,6 @@ class Revisits:
         self.broken.begin(book.runs.crawl)
         self._dead_links = book.dead_links.waiting(options.due)
         self.replaced = ReplacedPages(book)
-
-    @property
-    def has_refilled(self) -> bool:
-        """Whether a later model of this crawl has changed items that are in the output already."""
-        return bool(self._facts.fact(REFILLED_FACT))
 
     def add_states(self, states: Mapping[str, SiteState]) -> None:
         """Add the states of sites whose items earlier runs of the crawl have yielded."""
@@ -274,10 +268,7 @@ class Revisits:
             self.lastmods,
         )
         end.state_of, end.distrusted, end.stale = self.state_of, self._distrusted, self.stale
-        counts = await end.write(ending, exclusion, self._starts, pause)
-        if end.has_refilled:
-            self._facts.set_fact(REFILLED_FACT, True)
-        return counts
+        return await end.write(ending, exclusion, self._starts, pause)
 
 
 def _is_stored(

@@ -50,8 +50,6 @@ class Settlement:
         self._refilter = refilter
         self._comparison = comparison
         self._knowledge = knowledge
-        # Items of pages that were released already have changed.
-        self.has_refilled = False
 
     async def settle(self, pause: Pause, is_visited: bool, lost: Collection[str] = ()) -> None:
         """Filter the pages that the crawl has visited (*is_visited*), or the other known pages, by
@@ -191,7 +189,6 @@ class Settlement:
         items = self._book.items
         released = items.refill(version.id, fields)
         if released is not None:
-            self.has_refilled = True
             return released
         is_last = version.origin == BY_MODEL
         if version.item_state == PENDING and not is_last:
