@@ -167,8 +167,7 @@ def test_changed_items_are_known_after_a_kill_until_the_next_crawl(path: Path) -
     assert not book.items.has_refilled
     assert book.items.refill("p", {"content": "b"}) is not None
     book.commit()
-    killed(book)
-    again = Book(path)
+    again = killed(book)
     again.begin_run()
     assert again.items.has_refilled, "the output may have the item as it was"
     assert list(again.items.lines()) == [b'{"content": "b"}']
