@@ -109,7 +109,7 @@ def test_finished_crawl_publishes_output_and_history(tmp_path: Path) -> None:
     kept.close()
     next_crawl = Crawl(tmp_path)
     assert not next_crawl.keeper.addresses._is_known("https://e.org/1"), "no page is known"
-    next_crawl.keeper.revisits = SimpleNamespace(is_known=lambda url: url == "x")
+    next_crawl.keeper.addresses.revisits = SimpleNamespace(is_known=lambda url: url == "x")
     assert next_crawl.keeper.addresses._is_known("x")
 
 

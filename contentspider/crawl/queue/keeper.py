@@ -61,7 +61,7 @@ class BookKeeper(CrawlState):
         self._is_open = False
         self._loop: AsyncioLoopingCall | LoopingCall | None = None
         self._syncing: asyncio.Task[None] | None = None
-        self.addresses = Addresses(self, self._is_known, self._is_broken)
+        self.addresses = Addresses(self)
         self.recorder = ItemRecorder(self, self.addresses)
         if options.durable or options.output_file:
             self.recorder.listen()
@@ -83,7 +83,10 @@ class BookKeeper(CrawlState):
                 )
             if not self.is_inspection:
                 self._check()
-            self.book = Book(None) if self.is_inspection else self.open_book()
+            if self.is_inspection:
+                self.book = Book(None)
+            else:
+                self.book, self.is_resumed = open_book(self, self.sharing)
         except ContentSpiderError as error:
             self.book = Book(None)
             self._refuse(error)
@@ -102,32 +105,6 @@ class BookKeeper(CrawlState):
         self.indexing.check()
         if self.options.output_file:
             check_output(Path(self.options.output_file))
-
-    @property
-    def _path(self) -> Path:
-        """The file of the book."""
-        spider = self.crawler.spider
-        name = self.options.crawl or (spider.name if spider else "crawl")
-        return crawl_book(name, self.options.state_dir)
-
-    def open_book(self) -> Book:
-        """Return the book of this run, which may resume an earlier run."""
-        options, spider, path = self.options, self.crawler.spider, self._path
-        if not self.is_durable:
-            return open_temporary(path)
-        max_bytes = options.book_mb * 1_000_000
-        self.sharing.pull(path)
-        try:
-            book, self.is_resumed = open_crawl(path, options.resume, max_bytes)
-        except BookBusyError as error:
-            # Scrapyd may run several jobs of a spider at a time, without names for their crawls.
-            job = getattr(spider, "_job", "")
-            if options.crawl or not job:
-                raise
-            path = path.with_name(f"{path.stem}-{job}.sqlite")
-            logger.warning("%s; this job uses %s", error, path)
-            book, self.is_resumed = open_crawl(path, options.resume, max_bytes)
-        return book
 
     def opened(self, spider: Spider) -> None:
         """Begin the run, and commit every second from now on."""
@@ -158,6 +135,7 @@ class BookKeeper(CrawlState):
         if self.is_durable and self.options.compare and self.book.path:
             starts = getattr(self.crawler.spider, "start_urls", ())
             self.revisits = Revisits(self.book, self.options, self.failures, starts)
+            self.addresses.revisits = self.revisits
         if self.options.output_file and not self.is_inspection:
             output = Path(self.options.output_file)
             path, *mark = self.book.runs.fact("output") or [""]
@@ -304,13 +282,25 @@ class BookKeeper(CrawlState):
         self.failures.note_page(url, error, "the page stays unread, and the next run tries again")
         self.addresses.note_our_failure(row, f"its item cannot be made: {error!r}")
 
-    def _is_known(self, url: str) -> bool:
-        """Tell whether an address has a known page."""
-        return self.revisits is not None and self.revisits.is_known(url)
 
-    def _is_broken(self, url: str) -> bool:
-        """Tell whether an address is known as broken."""
-        return self.revisits is not None and self.revisits.broken.is_known(url)
+def open_book(crawl: CrawlState, sharing: Sharing) -> tuple[Book, bool]:
+    """Return the book of a run, and whether it resumes an earlier run."""
+    options, spider = crawl.options, crawl.crawler.spider
+    path = crawl_book(options.crawl or (spider.name if spider else "crawl"), options.state_dir)
+    if not crawl.is_durable:
+        return open_temporary(path), False
+    max_bytes = options.book_mb * 1_000_000
+    sharing.pull(path)
+    try:
+        return open_crawl(path, options.resume, max_bytes)
+    except BookBusyError as error:
+        # Scrapyd may run several jobs of a spider at a time, without names for their crawls.
+        job = getattr(spider, "_job", "")
+        if options.crawl or not job:
+            raise
+        path = path.with_name(f"{path.stem}-{job}.sqlite")
+        logger.warning("%s; this job uses %s", error, path)
+        return open_crawl(path, options.resume, max_bytes)
 
 
 def _is_inspection(crawler: Crawler) -> bool:
