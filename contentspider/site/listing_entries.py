@@ -1,4 +1,6 @@
-"""The entries of a listing, found by the markup that repeats on the page itself."""
+"""The entries of a listing, found by the markup that repeats on the page itself, and their records:
+title, address, day, picture and text.
+"""
 
 from __future__ import annotations
 

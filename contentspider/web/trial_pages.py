@@ -1,4 +1,6 @@
-"""The pages and the API that extract a page for a visitor (`contentspider.web.trials`)."""
+"""The pages and the API that extract a page for a visitor (`contentspider.web.trials`), as jobs in
+memory: one per client, a few at a time.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Access to private parts of Scrapy, all checked by ``tests/crawl/test_engine_contract.py``."""
+"""Access to private parts of Scrapy, all checked by ``tests/crawl/test_engine_contract.py``, and the
+end of a crawl within seconds after a signal: work that can wait is left to a resumed run.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Yields one item for each site: the blocks that most of its pages share."""
+"""Yields one item for each site: the blocks that most of its pages share, such as address,
+telephone, opening hours, imprint and menus.
+"""
 
 from __future__ import annotations
 

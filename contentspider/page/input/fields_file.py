@@ -1,4 +1,7 @@
-"""Reads ``fields.toml``: the fields that a user wants of each page, by selectors or by examples."""
+"""Reads ``fields.toml``: the fields that a user wants of each page, by selectors or by examples.
+
+A preset stands for several fields: the facts of products, events, recipes and places.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Collects the pages of a user's examples while the pages of a site are read."""
+"""Collects the pages that own fields are learned from while the pages of a site are read: those of
+a user's examples, and those where a selector finds a value, which teach the other pages.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Counts and logs the fields and the pages that cannot be made because of an error."""
+"""Counts and logs the fields and the pages that cannot be made because of an error, and the pages
+that have prose, but whose items have less than a sentence.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The files that annotation writes: a corpus with gold text, CSV, and annotated HTML."""
+"""The files that annotation writes: a corpus with gold text, CSV, and annotated HTML, which has the
+class of Yunis (2016) on the elements of main content.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""One site in the annotation tool: its pages, the least confident first, and its saved labels."""
+"""One site in the annotation tool: its pages, the least confident first, its saved labels, and the
+labels for a slot of the whole site, in ``overrides.toml``.
+"""
 
 from __future__ import annotations
 
