@@ -1,5 +1,5 @@
-"""Access to private parts of Scrapy, all checked by ``tests/crawl/test_engine_contract.py``, and the
-end of a crawl within seconds after a signal: work that can wait is left to a resumed run.
+"""Access to private parts of Scrapy, all checked by ``tests/crawl/test_engine_contract.py``, and
+the end of a crawl within seconds after a signal: work that can wait is left to a resumed run.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""The change log of a book: one record for each visit, and for each page that has gone or moved. The
-position in the log tells the book from others and from copies.
+"""The change log of a book: one record for each visit, and for each page that has gone or moved.
+
+The position in the log tells the book from others and from copies.
 """
 
 from __future__ import annotations
