@@ -14,8 +14,8 @@ from contextlib import ExitStack, closing
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
+from contentspider.ground.engines import LOCAL, Engine, ForgottenError, open_engine
 from contentspider.ground.errors import ContentSpiderError
-from contentspider.run.engines import LOCAL, Engine, ForgottenError, open_engine
 from contentspider.run.results import (
     AT_ONCE,
     NOT_DUE,
@@ -25,7 +25,7 @@ from contentspider.run.results import (
     SiteResult,
     last_crawl,
 )
-from contentspider.run.site_job import crawl_site, hosts_of, pages_of
+from contentspider.run.site_job import crawl_site, hosts_of, pages_of, stop_crawls
 from contentspider.state.book.database import is_in_use
 from contentspider.state.crawls.books import crawl_book
 from contentspider.state.crawls.folder import state_folder
@@ -273,7 +273,7 @@ class Jobs:
                 len(running),
             )
             try:
-                engine.stop(self._run_id)
+                engine.everywhere(stop_crawls, self._run_id)
             except ContentSpiderError as error:
                 logger.error("%s. The crawls go on by themselves", error)
                 results |= {name: SiteResult.failed(name, str(error)) for name in running}

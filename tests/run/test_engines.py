@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from contentspider.ground.engines import ForgottenError, LocalEngine
 from contentspider.run import jobs
-from contentspider.run.engines import ForgottenError, LocalEngine
 from contentspider.run.jobs import MOST_FORGOTTEN, Jobs
 from contentspider.run.results import SiteResult
 from contentspider.run.sitesfile import PlannedSite
