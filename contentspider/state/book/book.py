@@ -159,6 +159,13 @@ class Book:
         self.refused = RefusedModels(database)
 
     @property
+    def stored_pages(self) -> PageSample | KnownPages:
+        """The pages with their blocks: the sample of the last crawl, or the known pages without
+        one.
+        """
+        return self.sample if self.sample.sites() else self.known
+
+    @property
     def has_room(self) -> bool:
         """Whether the book may keep the blocks of further pages."""
         count = self.database.count
