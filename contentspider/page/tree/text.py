@@ -14,8 +14,6 @@ UNSPACED = (
 SENTENCE_END = frozenset(".!?…。！？؟।\"”»'’)")
 # Chinese, Japanese and Korean characters: one says about as much as three Latin letters.
 WIDE = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff]+")
-# White space between characters that may be wide.
-WIDE_SPACE = re.compile(r"([\u1100-\U0010ffff])(\s+)(?=([\u1100-\U0010ffff]))")
 WIDE_CLASSES = frozenset("WFH")
 HANGUL = re.compile(
     r"[\u1100-\u11ff\u3130-\u318f\u3200-\u321e\u3260-\u327f\ua960-\ua97f\uac00-\ud7ff\uffa0-\uffdc]"
@@ -40,29 +38,13 @@ def _without_invisible(text: str) -> str:
 
 
 def clean_text(text: str) -> str:
-    """Return *text* with white space folded to single spaces and invisible characters removed.
-
-    Line breaks between Chinese or Japanese characters are no spaces.
-
-    >>> clean_text("""A  line
-    ... of text,   最好
-    ... 用三行""")
-    'A line of text, 最好用三行'
-    """
-    text = _without_invisible(text)
-    if not text.isascii() and "\n" in text:
-        text = WIDE_SPACE.sub(_joined_lines, text)
-    return " ".join(text.split())
-
-
-def _joined_lines(match: re.Match[str]) -> str:
-    before, space, after = match.groups()
-    return before if "\n" in space and joins_lines(before, after) else match[0]
+    """Return *text* with white space folded to single spaces and invisible characters removed."""
+    return " ".join(_without_invisible(text).split())
 
 
 def joins_lines(before: str, after: str) -> bool:
     """Tell whether a line break between two characters is no space: both are wide, and neither is
-    Korean (CSS Text 3, section 4.1.3).
+    Korean (CSS Text 3, section 4.1.3). Titles and attributes keep the space, as in browsers.
 
     >>> joins_lines("行", "。"), joins_lines("行", "a"), joins_lines("서", "울")
     (True, False, False)
