@@ -20,7 +20,7 @@ from contentspider.site.judge.featuresets import SiteFeatures
 from contentspider.site.judge.prior import Prior
 from contentspider.site.judge.rows import text_key
 from contentspider.site.judge.svm import LinearSVM
-from contentspider.site.learn.language import is_english_wrong
+from contentspider.site.learn.language import wrong_languages
 from contentspider.site.learn.options import LearningOptions, OptionError
 from contentspider.site.learn.sampling import sample_pages
 from contentspider.site.models.model import ENOUGH_PAGES, SiteModel
@@ -224,7 +224,7 @@ class SiteLearner:
             slots=frozenset(site.slots),
             noise_texts=noise_texts,
             pictures=repeated_pictures(sample),
-            is_english_wrong=is_english_wrong(sample, np.split(decided > 0.5, starts)),
+            wrong_languages=wrong_languages(sample, np.split(decided > 0.5, starts)),
             fields=learn_fields(sample, slot_of),
             classifier=classifier or LinearSVM({}, -1.0),
             classifier_name=self.options.classifier if classifier else SVM,
