@@ -69,8 +69,8 @@ CONSTRAINTS = {
 }
 COLUMN_DEFINITIONS = ", ".join(CONSTRAINTS.get(name, name) for name in FIELDS_BY_NAME)
 TEXT_COLUMNS = ", ".join(field.name for field in TEXT_FIELDS)
-# The tokenizer splits at spaces only, since our words have no other ASCII signs. The tables of
-# "unicode61" tear words with combining marks, and words in scripts that came after Unicode 6.1.
+# The tokenizer splits at spaces only, since our words have no other ASCII signs. "unicode61", the
+# default, would tear words at their combining marks.
 TABLES = f"""
 CREATE TABLE manifest (manifest TEXT NOT NULL);
 CREATE TABLE documents (number INTEGER PRIMARY KEY, {OWN}, {COLUMN_DEFINITIONS});

@@ -69,7 +69,7 @@ CASES = (
     # Every spelling of both letters i.
     Case("tr", "İskele IŞIKLARI", "iskele İSKELE ISKELE ıskele ışıkları ISIKLARI", "skele şıklarI"),
     Case("tr", "ısırgan", "ISIRGAN ısırgan isirgan İSİRGAN"),
-    # A script that is younger than the tables of SQLite, and capitals that are rare.
+    # A young script with marks, and capitals that are rare.
     Case("ff", "𞤂𞤢𞤲𞤢 𞤤𞤢𞥄𞤲𞤢", "𞤂𞤢𞤲𞤢 𞤤𞤢𞥄𞤲𞤢", "𞤤𞤢"),
     Case("ka", "ᲜᲐᲕᲘ ნავსადგურში", "ნავი", "ნავ"),
     Case("am", "የቆየ ጀልባ", "ጀልባ", "ጀል"),
