@@ -112,7 +112,7 @@ class Truth:
 
 
 def measure(url: str, pages: list[str], language: str) -> tuple[int, int, int, int]:
-    """Return the numbers of pages to find, of those found, of all pages found, and of wrong ones."""
+    """Return how many pages are to be found, how many of them are, all found ones, wrong ones."""
     engine = create_engine(url)
     engine.open(is_writer=True)
     fields = [
@@ -147,14 +147,14 @@ def main() -> None:
     print("language", *(f"{name:>18}" for name in totals))
     for name, language in LANGUAGES.items():
         pages, line = paragraphs(arguments.folder / f"{name}.html"), [f"{language:8}"]
-        for engine in totals:
+        for engine, total in totals.items():
             with ExitStack() as stack:
                 folder = stack.enter_context(TemporaryDirectory())
                 url = f"{engine}:{folder}/index"
                 if engine in SERVERS:
                     url = stack.enter_context(index_url(SERVERS[engine][1]))
                 counts = measure(url, pages, language)
-            totals[engine] = [sum(pair) for pair in zip(totals[engine], counts, strict=True)]
+            total[:] = [sum(pair) for pair in zip(total, counts, strict=True)]
             line.append(shown(*counts))
         print(*line, flush=True)
     print("all     ", *(shown(*counts) for counts in totals.values()))
