@@ -327,8 +327,8 @@ def postgresql_directly(engine: PostgreSQLEngine, language: str, rank: str) -> S
     )
     statement = (
         f"SELECT id FROM {{table}}, websearch_to_tsquery(%(configuration)s, %(words)s) query,"
-        f" LATERAL (SELECT {vector} AS own) vectors"
-        f" WHERE query @@ own ORDER BY {rank}(own, query) DESC LIMIT {DEPTH}"
+        f" LATERAL (SELECT {vector} AS found) vectors"
+        f" WHERE query @@ found ORDER BY {rank}(found, query) DESC LIMIT {DEPTH}"
     )
 
     def search(words: str) -> list[str]:
