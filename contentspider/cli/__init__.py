@@ -117,7 +117,10 @@ def execute(options: argparse.Namespace) -> int:
             stream.reconfigure(encoding="utf-8", errors="replace")
     if options.command != "crawl":
         handler = logging.StreamHandler()
-        handler.setFormatter(SafeFormatter("%(levelname)s: %(message)s"))
+        time = "%(asctime)s " if options.command == "run" else ""  # its log is read later
+        handler.setFormatter(
+            SafeFormatter(f"{time}%(levelname)s: %(message)s", "%Y-%m-%d %H:%M:%S")
+        )
         logging.basicConfig(level=logging.INFO, handlers=[handler])
     try:
         # Commands of other packages have no such attribute.

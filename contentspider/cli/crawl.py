@@ -42,8 +42,9 @@ RUN_MEANINGS = {
     Outcome.ERROR: "error in the file of sites or in an option: nothing was crawled; or the"
     " summary could not be written",
     Outcome.INCOMPLETE: "some crawls are not complete (incomplete, nothing read, an error, out of"
-    " memory, killed), or crawls ended with several of the codes 6, 8, 9, 10 and 11: the"
-    " summary names them; the next run resumes the incomplete crawls",
+    " memory, killed; with --due not those of sites that are still down), or crawls ended with"
+    " several of the codes 6, 8, 9, 10 and 11: the summary names them; the next run resumes the"
+    " incomplete crawls",
     Outcome.INTERRUPTED: "interrupted: the run was stopped from outside; the next one resumes",
     Outcome.MONITOR_FAILED: "every crawl is complete, but a monitor failed",
     Outcome.GONE_DOUBTED: "every crawl is complete, but too many known pages would be gone",
@@ -106,6 +107,7 @@ def run(options: argparse.Namespace) -> int:
     own. An unfinished crawl is resumed.
     """
     from contentspider.run.jobs import Jobs
+    from contentspider.run.report import report_lines
     from contentspider.run.results import run_outcome, summary_of
     from contentspider.run.sitesfile import check_portable, read_sites
 
@@ -126,12 +128,14 @@ def run(options: argparse.Namespace) -> int:
             check_portable(file, site)
     jobs = Jobs(options.jobs, options.due, state_dir, options.force, options.engine, options.state)
     results = jobs.run(sites)
-    outcome = run_outcome(results, jobs.is_stopped)
+    outcome = run_outcome(results, jobs.is_stopped, options.due)
     record = summary_of(results, outcome, started)
     if summary:
         write_json(summary, record)
     if store:
         store.write("summary.json", json_text(record, indent=2).encode())
+    for line in report_lines(results, outcome):
+        say(line)
     return outcome
 
 
