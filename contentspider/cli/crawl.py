@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 from contextlib import closing
+from dataclasses import asdict
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -182,16 +183,38 @@ def _selected_sites(sites: Sequence[PlannedSite], options: argparse.Namespace) -
     return chosen
 
 
-@command("status", ANY_CRAWL, STATE_DIR)
+@command(
+    "status",
+    ANY_CRAWL,
+    argument("--json", "print a JSON list of all sites"),
+    STATE_DIR,
+)
 def status(options: argparse.Namespace) -> None:
-    """Show how a crawl is doing, or how it ended: its runs, items and addresses."""
+    """Show how a crawl is doing, or how it ended: its runs, items and addresses. Without a crawl,
+    show a table of the last crawls of all sites, first those to look at.
+    """
+    if options.json and options.crawl:
+        raise UsageError("--json is of all sites: leave the crawl out")
     if not options.crawl:
-        print_crawls("status", options.state_dir)
+        _show_sites(options)
         return
     from contentspider.state.crawls.books import crawl_status
     from contentspider.state.crawls.export import find_crawl
 
     print(printable(crawl_status(find_crawl(options.crawl, options.state_dir))))
+
+
+def _show_sites(options: argparse.Namespace) -> None:
+    from contentspider.run.overview import overview, overview_lines
+
+    sites = overview(options.state_dir)
+    if options.json:
+        print(json_text([asdict(site) for site in sites], indent=2))
+    elif sites:
+        print("\n".join(overview_lines(sites)))
+        say(f"more about one of them: contentspider status {sites[0].site}")
+    else:
+        say("nothing was crawled here yet: contentspider crawl https://example.org")
 
 
 @command(

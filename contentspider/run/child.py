@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 CHILD = "contentspider.crawl_process"
-LOGS = "logs"
 # If a crawl ends before it can write its stats, the last line of its log gives the reason.
 TAIL_BYTES = 4_096
 
@@ -175,11 +174,6 @@ class Child:
 def progress_file(logs: Path, name: str) -> Path:
     """Return where the crawl of the site *name* writes its progress while it runs."""
     return logs / f"{name}.progress.json"
-
-
-def result_file(logs: Path, name: str) -> Path:
-    """Return where the result of the last crawl of the site *name* is."""
-    return logs / f"{name}.result.json"
 
 
 def _outcome_of(code: int) -> Outcome:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from contentspider.crawl.progress import CrawlProgress
 from contentspider.ground.engines import LOCAL, Engine, ForgottenError, open_engine
 from contentspider.ground.errors import ContentSpiderError
-from contentspider.run.child import LOGS, progress_file, result_file
+from contentspider.run.child import progress_file
 from contentspider.run.progress import RunProgress, read_progress
 from contentspider.run.results import (
     AT_ONCE,
@@ -24,8 +24,10 @@ from contentspider.run.results import (
     LastCrawl,
     SiteResult,
     last_crawl,
+    logs_folder,
     outcome_words,
     read_result,
+    result_file,
 )
 from contentspider.run.site_job import crawl_site, hosts_of, stop_crawls
 from contentspider.state.book.database import is_in_use
@@ -70,7 +72,7 @@ class Jobs:
     ) -> None:
         self._jobs, self._only_due, self._state_dir = jobs, only_due, state_dir
         self._engine_name, self._objects = engine, open_objects(state) if state else None
-        self._logs = state_folder(state_dir).absolute() / LOGS
+        self._logs = logs_folder(state_dir)
         self._run_id = uuid.uuid4().hex
         # On this machine the files stay in the state folder, where other commands find them.
         folder = state_dir or (str(state_folder().absolute()) if state else "")

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any
 from contentspider.ground.atomic import write_json, writing
 from contentspider.ground.errors import DAMAGE, ContentSpiderError
 from contentspider.state.crawls.books import is_hopeless, read_book
+from contentspider.state.crawls.folder import state_folder
 from contentspider.state.outcome import FINISHED, LIMITS, DoubtfulTemplate, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+LOGS = "logs"
 # The outcomes of sites that were not crawled; other outcomes are in `Outcome`.
 NOT_DUE, RUNNING, NOT_STARTED = "not_due", "running", "not_started"
 # Outcomes of a crawl that is complete but needs attention. A run has one of them if it is the only
@@ -167,6 +169,16 @@ def outcome_words(result: SiteResult) -> str:
     if result.is_still_down and result.down_since:
         return f"still down since {result.down_since[:10]}"
     return result.outcome.replace("_", " ")
+
+
+def logs_folder(state_dir: str) -> Path:
+    """Return the folder with the logs, stats and results of the crawls of many sites."""
+    return state_folder(state_dir).absolute() / LOGS
+
+
+def result_file(logs: Path, name: str) -> Path:
+    """Return where the result of the last crawl of the site *name* is."""
+    return logs / f"{name}.result.json"
 
 
 def write_result(path: Path, result: SiteResult) -> None:

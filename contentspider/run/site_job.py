@@ -14,20 +14,22 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.sites import SiteKeys
-from contentspider.run.child import CHILD, LOGS, Child, Ended, result_file
+from contentspider.run.child import CHILD, Child, Ended
 from contentspider.run.progress import read_progress
 from contentspider.run.publishing import Publisher
 from contentspider.run.results import (
+    LOGS,
     NOT_STARTED,
     RUNNING,
     SiteResult,
     last_crawl,
+    logs_folder,
     read_result,
+    result_file,
     write_result,
 )
 from contentspider.state.book.database import is_in_use
 from contentspider.state.crawls.books import crawl_book
-from contentspider.state.crawls.folder import state_folder
 from contentspider.state.outcome import Ending, Outcome
 from contentspider.state.stores.lease import (
     LEASE_SECS,
@@ -153,7 +155,7 @@ class SiteJob:
         book = crawl_book(self._site.name, self._state_dir)
         if is_in_use(book):
             return self._running_elsewhere()
-        file = result_file(state_folder(self._state_dir).absolute() / LOGS, self._site.name)
+        file = result_file(logs_folder(self._state_dir), self._site.name)
         before = read_result(file)
         if not_due := self._not_due(book, before):
             return not_due
@@ -183,8 +185,7 @@ class SiteJob:
     ) -> Ended:
         """Run the crawl in a child process, with *options* in addition to the site's options."""
         name = self._site.name
-        logs = state_folder(state_dir).absolute() / LOGS
-        child = Child(name, logs, has_lease=bool(self._url))
+        child = Child(name, logs_folder(state_dir), has_lease=bool(self._url))
         with _lock:
             self._child = child
             if self._stopped.is_set():

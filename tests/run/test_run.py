@@ -90,6 +90,19 @@ def test_failing_site_does_not_affect_others_and_finished_sites_are_not_due(
     assert "WARNING: down: nothing read after " in done.stderr
     assert "4 items" in (file.parent / STATE / "logs" / "good.log").read_text()
 
+    both = json.loads(run("status", "--json", cwd=file.parent).stdout)
+    assert [(told["site"], told["outcome"]) for told in both] == [
+        ("down", "nothing_read"),
+        ("good", "complete"),
+    ], "those to look at come first"
+    assert (both[1]["pages"], both[1]["changes"]["new"], both[1]["doubtful"]) == (4, 4, 0)
+    assert (both[1]["f1"], both[1]["due"]) == (good["f1"], good["due"])
+    assert both[0]["down_since"] == down["started"]
+    head, first, second = run("status", cwd=file.parent).stdout.splitlines()
+    assert head.split()[:3] == ["site", "last", "crawl"]
+    assert f"down since {down['started'][:10]}" in first
+    assert second.startswith("good")
+
     site.requests.clear()
     run(*arguments, "--due", cwd=tmp_path / "elsewhere")
     _, sites = told(tmp_path / "elsewhere" / "summary.json")
