@@ -106,8 +106,12 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit code."""
-    return execute(build_parser().parse_args(arguments))
+    """Run the command line and return its exit code. Without arguments, print the help."""
+    given, parser = sys.argv[1:] if arguments is None else arguments, build_parser()
+    if not given:
+        parser.print_help(sys.stderr)
+        return EXIT_USAGE
+    return execute(parser.parse_args(given))
 
 
 def execute(options: argparse.Namespace) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from contextlib import closing
 from dataclasses import asdict
 from datetime import datetime, timezone
@@ -60,7 +61,7 @@ REPLAY_MEANINGS = {
     Outcome.ERROR: "error: there is no such crawl, or the file cannot be written",
     Outcome.NOTHING_READ: "the crawl has no items (yet), so nothing was written",
 }
-URLS = argument("[URL...]", "where to start; https:// is assumed")
+URLS = argument("[URL...]", "where to start; without a scheme, https:// is tried, then http://")
 
 
 def _add_crawl_options(parser: argparse.ArgumentParser) -> None:
@@ -75,6 +76,9 @@ def _add_crawl_options(parser: argparse.ArgumentParser) -> None:
 @command("crawl", URLS, _add_crawl_options, epilog=exit_codes(MEANINGS))
 def crawl(options: argparse.Namespace) -> int:
     """Crawl websites to clean items."""
+    if not (options.url or options.input or options.index):
+        options.parser.print_help(sys.stderr)
+        raise UsageError("there is no address to start from; give one like https://example.org")
     from contentspider.run import run
 
     return run.crawl(options)
