@@ -9,6 +9,7 @@ from contextlib import closing
 from dataclasses import asdict
 from datetime import datetime, timezone
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from contentspider.cli.command import (
@@ -26,14 +27,14 @@ from contentspider.ground.atomic import write_json
 from contentspider.ground.errors import ContentSpiderError, UsageError
 from contentspider.ground.extras import require
 from contentspider.ground.json_text import json_text
-from contentspider.ground.terminal import printable, say
-from contentspider.recrawl.changes import CHANGES
+from contentspider.ground.terminal import printable, say, table
+from contentspider.recrawl.changes import CHANGES, UNCHANGED
 from contentspider.run.flags import CRAWL_FLAGS
 from contentspider.state.files.formats import Output
 from contentspider.state.outcome import MEANINGS, Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from contentspider.run.sitesfile import PlannedSite
     from contentspider.state.book.book import Book
@@ -61,6 +62,7 @@ REPLAY_MEANINGS = {
     Outcome.ERROR: "error: there is no such crawl, or the file cannot be written",
     Outcome.NOTHING_READ: "the crawl has no items (yet), so nothing was written",
 }
+DEFAULT_KINDS = tuple(kind for kind in CHANGES if kind != UNCHANGED)
 URLS = argument("[URL...]", "where to start; without a scheme, https:// is tried, then http://")
 
 
@@ -287,18 +289,23 @@ def _parse_changes(text: str) -> tuple[str, ...]:
 @command(
     "changes",
     ANY_CRAWL,
-    argument("--since SEQ|DATE", "only after this number (seq), day or time", _parse_since),
+    argument(
+        "--since SEQ|DATE",
+        "only after this number (seq), day (2026-11-22, yesterday, today; in UTC) or time; without"
+        " a crawl a day or time, for all of them",
+        _parse_since,
+    ),
     argument(
         "--only KINDS",
-        f"only these changes, with commas: {', '.join(CHANGES)} (default: all; in a feed and for a"
-        " webhook all but refiltered and unchanged)",
+        f"only these changes, with commas: {', '.join(CHANGES)} (default: all but unchanged; in a"
+        " feed and for a webhook all but refiltered and unchanged)",
         _parse_changes,
     ),
     argument(
         "--format KIND",
-        "jsonl (default): a JSON line a change; feed: a JSON Feed of the newest changes",
-        ("jsonl", "feed"),
-        "jsonl",
+        "table (default on a terminal): a line of text a change; jsonl (default elsewhere): a JSON"
+        " line a change; feed: a JSON Feed of the newest changes",
+        ("table", "jsonl", "feed"),
     ),
     argument(
         "--webhook URL",
@@ -311,16 +318,14 @@ def _parse_changes(text: str) -> tuple[str, ...]:
     STATE_DIR,
 )
 def changes(options: argparse.Namespace) -> None:
-    """Print what changed on a site, from crawl to crawl. Each JSON line is a page that a crawl
-    found new, changed, moved or gone, or an unchanged page of the last crawl.
+    """Print what changed on a site, from crawl to crawl, or with --since alone on all sites. Each
+    line is a page that a crawl found new, changed, moved or gone.
     """
+    if options.webhook and options.format not in (None, "jsonl"):
+        raise UsageError(f"--webhook and --format {options.format} exclude each other: choose one")
     if not options.crawl:
-        if options.accept_gone:
-            raise UsageError("--accept-gone needs the crawl: contentspider changes CRAWL")
-        print_crawls("changes", options.state_dir)
+        _all_changes(options)
         return
-    if options.webhook and options.format != "jsonl":
-        raise UsageError("--webhook and --format feed exclude each other: choose one")
     from contentspider.state.crawls.books import accept_gone, read_book
     from contentspider.state.crawls.export import find_crawl
 
@@ -331,6 +336,67 @@ def changes(options: argparse.Namespace) -> None:
         _report_changes(path, book, options)
 
 
+def _all_changes(options: argparse.Namespace) -> None:
+    """Print the changes of all crawls since a time, or without a time the crawls."""
+    for name, is_given in (
+        ("--accept-gone", options.accept_gone),
+        ("--webhook", options.webhook),
+        ("--format feed", options.format == "feed"),
+        ("--since SEQ", options.since and options.since[0]),
+    ):
+        if is_given:
+            raise UsageError(f"{name} needs the crawl: contentspider changes CRAWL")
+    if not options.since:
+        print_crawls("changes", options.state_dir)
+        return
+    from contentspider.state.crawls.books import read_book
+    from contentspider.state.crawls.export import books
+
+    printed, unread = ChangePrinter(options), []
+    for path in books(options.state_dir):
+        try:
+            with closing(read_book(path)) as book:
+                printed.add(book, {"crawl": path.stem})
+        except ContentSpiderError as error:  # noqa: PERF203 - other books can be read
+            unread.append(str(error))
+    printed.end()
+    if unread:
+        raise ContentSpiderError("; ".join(unread))
+
+
+class ChangePrinter:
+    """Prints change records that the options ask for: JSON lines at once, or a table at the end."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self._kinds = options.only or DEFAULT_KINDS
+        since: tuple[int, str] = options.since or (0, "")
+        self._since, self._after = since
+        kind = options.format or ("table" if sys.stdout.isatty() else "jsonl")
+        self._is_table = kind == "table"
+        self._rows: list[list[str]] = []
+
+    def add(self, book: Book, more: Mapping[str, str] = MappingProxyType({})) -> None:
+        """Take the records of a book; *more* are further fields of each."""
+        from contentspider.state.crawls.feed import change_rows
+
+        records = book.changes.records(self._since, self._after, self._kinds)
+        if self._is_table:
+            self._rows += change_rows(book.known, records)
+            return
+        for record in records:
+            print(json_text({**more, **record}))
+
+    def end(self) -> None:
+        """Print the table, if one is asked for."""
+        from contentspider.state.crawls.feed import ROW_HEAD
+
+        if self._rows:
+            print("\n".join(table(ROW_HEAD, self._rows)))
+            say("contentspider diff URL shows the text before and now")
+        elif self._is_table:
+            say("nothing has changed")
+
+
 def _report_changes(path: Path, book: Book, options: argparse.Namespace) -> None:
     """Print the changes in a book, or post them to the webhook."""
     from contentspider.state.crawls.feed import REPORTED_KINDS, json_feed
@@ -338,15 +404,14 @@ def _report_changes(path: Path, book: Book, options: argparse.Namespace) -> None
     if options.webhook:
         _deliver(path, options, options.only or REPORTED_KINDS)
         return
-    is_feed = options.format == "feed"
-    kinds = options.only or (REPORTED_KINDS if is_feed else CHANGES)
-    since, after = options.since or (0, "")
-    records = book.changes.records(since, after, kinds)
-    if is_feed:
+    if options.format == "feed":
+        since, after = options.since or (0, "")
+        records = book.changes.records(since, after, options.only or REPORTED_KINDS)
         print(json_text(json_feed(path.stem, book.known, records), indent=2))
         return
-    for record in records:
-        print(json_text(record))
+    printed = ChangePrinter(options)
+    printed.add(book)
+    printed.end()
 
 
 def _deliver(book: Path, options: argparse.Namespace, kinds: Sequence[str]) -> None:
