@@ -34,10 +34,10 @@ from contentspider.site.judge.prior import Prior
 from contentspider.site.models.folder import DRIFT
 from contentspider.site.vote.labels import VOTES
 from contentspider.state.outcome import (
+    DOUBT_STAT,
     DOUBTFUL_STAT,
     F1_STAT,
     LEARNED_STAT,
-    LOST_STAT,
     OUTDATED_STAT,
     PAGES_STAT,
     REFUSED_STAT,
@@ -64,7 +64,7 @@ LEARN_SECS = 300.0
 SAME_SCORE = 0.02
 # From this many pages on, a site is learned early; the model is used if its F1 is high enough.
 FIRST_TRY = 500
-KNOWN_F1 = 0.95
+KNOWN_F1 = 0.94
 
 
 @dataclass(slots=True)
@@ -350,7 +350,7 @@ class CrawlModels:
                 self._stats.set_value(name, 0)
         for template in quality.doubtful:
             self._stats.set_value(prefix + template.slot, template.pages)
-            self._stats.set_value(f"{LOST_STAT}{key}/{template.slot}", template.lost)
+            self._stats.set_value(f"{DOUBT_STAT}{key}/{template.slot}", template.doubt)
             logger.warning(
                 "%s: a template is doubtful: %s. 'contentspider report' shows its pages",
                 key,
