@@ -281,7 +281,8 @@ def test_full_disk_ends_crawl(tmp_path: Path) -> None:
 
 def test_indexes_are_updated_after_history_is_written(tmp_path: Path) -> None:
     for reason, count in (("finished", 1), ("shutdown", 0)):
-        crawl = Crawl(tmp_path / reason)
+        settings = {"CONTENTSPIDER_INDEX": [f"sqlite:{tmp_path}/pages.db"]}
+        crawl = Crawl(tmp_path / reason, settings=settings)
         runs: list[Path] = []
         sent: list[int] = []
 

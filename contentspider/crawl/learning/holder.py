@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from dataclasses import replace
 from functools import cached_property
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from scrapy import signals
@@ -12,6 +14,7 @@ from scrapy.exceptions import DontCloseSpider
 from scrapy.pipelines import ItemPipelineManager
 
 from contentspider.crawl.base.engine import Component, extension, pass_item, wake
+from contentspider.crawl.base.known_page import as_known
 from contentspider.crawl.base.machine import shortage
 from contentspider.crawl.base.options import CrawlOptions
 from contentspider.crawl.learning.learn_process import LearningStoppedError
@@ -23,6 +26,7 @@ from contentspider.crawl.learning.models import (
 )
 from contentspider.crawl.learning.site_items import pass_site_items
 from contentspider.crawl.queue.keeper import LedgerKeeper
+from contentspider.ground import __version__
 from contentspider.ground.addresses import absolute
 from contentspider.ground.errors import NotEnoughTextError
 from contentspider.ground.sites import SiteKeys
@@ -104,6 +108,27 @@ class ItemHolder(Component):
         state.use(model)
         self.models.note_quality(state.key, model)
 
+    def reading_key(self, state: SiteState) -> bytes:
+        """Return a key that changes with all that decides what becomes of a site's pages, beside
+        the pages: its model, the options of the crawl, and the version of this package.
+        """
+        text = f"{self._reading_options} {state.key} {state.version}"
+        return blake2b(text.encode("utf-8", "replace"), digest_size=8).digest()
+
+    @cached_property
+    def _reading_options(self) -> str:
+        prior, options = self.models.prior, self.options
+        fields_file = options.fields_file
+        return repr(
+            (
+                __version__,
+                replace(options.learning, fields=""),
+                prior.digest if prior is not None else "",
+                (fields_file.selectors_digest, fields_file.examples_digest),
+                options.site_by,
+            )
+        )
+
     def answers(self, key: str) -> SiteAnswers:
         """Return the answers of a site's addresses in this crawl, which show if it hides pages."""
         if key not in self._answers:
@@ -130,6 +155,8 @@ class ItemHolder(Component):
     def hiding(self, page: Page, key: str) -> str:
         """Return `SHELL` or `WALL` if a page of a site stands for others that the site hides."""
         is_asked = self._may_hide and not page.is_document
+        if as_known(page) is not None and self.answers(key).hidden() is None:
+            return ""  # the page need not be read
         return self.answers(key).kind_of(page) if is_asked else ""
 
     @property
@@ -146,7 +173,9 @@ class ItemHolder(Component):
             return False
         state, page = self.site(hand.page.url), hand.page
         may_wait = not keeper.is_broken and not page.is_document
-        if may_wait and (_must_wait(state, page) or self._may_stand_for_others(hand, state.key)):
+        if as_known(page, self.reading_key(state)) is not None and state.is_settled:
+            state.note_known()
+        elif may_wait and (_must_wait(state, page) or self._may_stand_for_others(hand, state.key)):
             return self._hold(state, item, hand)
         with keeper.guarded:
             return hand.key is not None and keeper.book.items.has_item(hand.key)

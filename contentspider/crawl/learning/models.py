@@ -101,6 +101,12 @@ class SiteState:
         return bool(self.work and not self.work.done())
 
     @property
+    def is_settled(self) -> bool:
+        """Whether the site has a stored model, which does not change at present."""
+        is_new = self.is_early or self.is_outdated or self.is_busy
+        return self.model is not None and self.is_stored and not is_new
+
+    @property
     def is_drifted(self) -> bool:
         """Whether the site has templates that the model does not know."""
         return self.watch is not None and self.watch.is_found
@@ -117,6 +123,11 @@ class SiteState:
             kind = type(error).__name__
             logger.warning("%s: whether its template is new cannot be told (%s)", page.url, kind)
             return False
+
+    def note_known(self) -> None:
+        """Count a page that is as it was when the model was learned."""
+        if self.watch is not None:
+            self.watch.note_known()
 
     def use(self, model: SiteModel) -> None:
         """Use a *model* from now on, and watch whether it knows the site's templates."""

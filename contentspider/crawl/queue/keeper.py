@@ -6,6 +6,7 @@ import asyncio
 import logging
 import time
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -45,6 +46,8 @@ from contentspider.state.outcome import (
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from twisted.internet.task import LoopingCall
+
+    from contentspider.crawl.queue.indexing import Indexing
 
 logger = logging.getLogger(__name__)
 
@@ -101,7 +104,6 @@ class LedgerKeeper(CrawlState):
         self.revisits: Revisits | None = None
         self.sharing = Sharing(options, self.stats)
         self.interruption = Interruption(crawler)
-        self.indexing = Indexing(options, self.stats, lambda: self.interruption.is_set)
         self._has_queued_known = False
         self._is_history_written = False
         self._is_open = False
@@ -114,6 +116,13 @@ class LedgerKeeper(CrawlState):
         crawler.signals.connect(self.opened, signal=signals.spider_opened)
         crawler.signals.connect(self.idle, signal=signals.spider_idle)
         crawler.signals.connect(self.closed, signal=signals.spider_closed)
+
+    @cached_property
+    def indexing(self) -> Indexing:
+        """The updates of the crawl's indexes."""
+        from contentspider.crawl.queue.indexing import Indexing  # loads the search
+
+        return Indexing(self.options, self.stats, lambda: self.interruption.is_set)
 
     def open(self) -> None:
         """Open the book, unless it is open. If that fails, the crawl *is_broken*."""
@@ -145,7 +154,8 @@ class LedgerKeeper(CrawlState):
         before a new crawl begins in the book.
         """
         self.sharing.check()
-        self.indexing.check()
+        if self.options.index:
+            self.indexing.check()
         if self.options.output_file:
             check_output(Path(self.options.output_file))
 
@@ -298,7 +308,7 @@ class LedgerKeeper(CrawlState):
         finally:
             self._close_files()
         await self.sharing.send()
-        if self._is_history_written and self.book.path:
+        if self.options.index and self._is_history_written and self.book.path:
             await self.indexing.run(self.book.path)
 
     def _close_files(self) -> None:

@@ -39,6 +39,7 @@ class Visit:
     version that the page is compared with: of the page itself, or of the page that has moved here,
     for the *reason*; None for a new page. *page* is the number of its blocks (None: not kept), and
     *content* that of its main content. It is None until the item of the page comes (`take_item`).
+    *reading* is a `Reading`, or b"".
     """
 
     id: str
@@ -54,6 +55,7 @@ class Visit:
     reason: str = ""
     page: int | None = None
     content: int | None = None
+    reading: bytes = b""
 
     @property
     def previous_id(self) -> str:
@@ -156,6 +158,7 @@ class Visits:
             "model": visit.model,
             "facts": dump_facts(visit.facts),
             "page": visit.page,
+            "reading": visit.reading,
             "content": known.content if known else None,
             "previous": known.previous if known else None,
         }
