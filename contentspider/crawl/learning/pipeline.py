@@ -28,6 +28,7 @@ from contentspider.page.tree.text import SENTENCE_CHARS
 from contentspider.recrawl.changes import BY_MODEL, UNCHANGED
 from contentspider.site.learn.templates import page_template
 from contentspider.site.models.record import (
+    PASSING_FIELDS,
     SITE_TYPE,
     Extraction,
     add_own_text,
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 
     from scrapy.crawler import Crawler
 
+    from contentspider.crawl.base.known_page import KnownPage
     from contentspider.crawl.learning.models import SiteState
     from contentspider.page.input.page import Page
     from contentspider.site.models.model import SiteModel
@@ -180,6 +182,7 @@ class ContentPipeline(Component):
             hand.reading = result.reading
         by_model = self._complete(values, item, hand, state)
         self.field_map.fill(item, values)
+        hand.is_same_item = values["change"] == UNCHANGED and _is_same(values, as_known(page))
         self._count(page, result, str(values["page_type"]))
         self._offer_to_sample(hand, state, result.reading.template)
         return str(values["id"]), BY_MODEL if by_model else str(values["change"])
@@ -344,6 +347,13 @@ class ContentPipeline(Component):
         if key not in self._warned:
             self._warned.add(key)
             logger.warning(message)
+
+
+def _is_same(fields: dict[str, object], known: KnownPage | None) -> bool:
+    """Tell whether an item has the fields of the last crawl, but for those of this crawl."""
+    if known is None or fields["content_hash"] != known.item.get("content_hash"):
+        return False
+    return all(fields[name] == known.item.get(name) for name in fields.keys() - PASSING_FIELDS)
 
 
 def _doubts(extraction: Extraction | None) -> Iterator[str]:

@@ -22,7 +22,6 @@ from scrapy.utils.asyncio import (
 from contentspider.crawl.base.engine import end_at_start, queue_length, wake
 from contentspider.crawl.base.state import CrawlState
 from contentspider.crawl.queue.addresses import Addresses, ItemRecorder
-from contentspider.crawl.queue.indexing import Indexing
 from contentspider.crawl.queue.interruption import Interruption
 from contentspider.crawl.queue.outage import HostPauses
 from contentspider.crawl.queue.sharing import Sharing

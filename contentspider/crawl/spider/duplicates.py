@@ -63,7 +63,7 @@ class Duplicates:
                 keys += [_key(original)] if original else []
             other_canonical = canonical if canonical != address else ""
             is_first = self._keeper.book.claims.claim(keys, owner, other_canonical)
-            if is_first and row is not None and not other_canonical:
+            if is_first and row is not None and not other_canonical and as_known(page) is None:
                 reading = dump_claims(self._claims(address, page), is_repeated)
                 self._keeper.book.answers.note_reading(row, reading)
             return is_first

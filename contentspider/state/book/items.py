@@ -34,6 +34,7 @@ class ItemBinding:
     our fields in the item if they differ. *is_unsent*: the page comes from the book. *content* is
     the number of the page in `Contents`, if it is stored, and *text* its main content, if that is
     new. *reading* is what this crawl has made of the page (None: the next one reads it again).
+    *is_same_item*: the item is that of the last crawl, but for fields that differ in each crawl.
     """
 
     page: Page
@@ -48,6 +49,7 @@ class ItemBinding:
     content: int | None = None
     text: str | None = None
     reading: Reading | None = None
+    is_same_item: bool = False
 
 
 # The number of an item's line in `Contents`, and the item with our field names.

@@ -200,6 +200,12 @@ class Visits:
             version = replace(version, content=content)
         self._pages.put(version)
 
+    def keep_item(self, page_id: str) -> None:
+        """Write that the item of a visited page has passed the pipelines, and is the known one."""
+        version = self._pages.found(page_id)
+        if version is not None and version.item_state < RELEASED:
+            self._pages.put(replace(version, item_state=RELEASED))
+
     def with_content(self, version: PageVersion, number: int, item: dict[str, Any]) -> PageVersion:
         """Return a version whose content is in another line of its item."""
         return replace(version, content=number) if "content" in item else version
