@@ -13,8 +13,8 @@ from scrapy.exceptions import DropItem
 from contentspider.crawl.base.engine import Component, extension
 from contentspider.crawl.base.items import ContentItem
 from contentspider.crawl.base.known_page import as_known
-from contentspider.crawl.base.machine import machine_error
 from contentspider.crawl.base.outcomes import DUPLICATE
+from contentspider.crawl.base.state import machine_error
 from contentspider.crawl.learning.holder import ItemHolder
 from contentspider.crawl.queue.addresses import (
     SkippedItem,
@@ -26,7 +26,7 @@ from contentspider.ground.process_memory import no_collection
 from contentspider.ground.times import now
 from contentspider.page.tree.text import SENTENCE_CHARS
 from contentspider.recrawl.changes import BY_MODEL, UNCHANGED
-from contentspider.site.learn.templates import page_template
+from contentspider.site.learn.sampling import page_template
 from contentspider.site.models.record import (
     PASSING_FIELDS,
     SITE_TYPE,
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from scrapy.crawler import Crawler
+    from scrapy.statscollectors import StatsCollector
 
     from contentspider.crawl.base.known_page import KnownPage
     from contentspider.crawl.learning.models import SiteState
@@ -74,6 +75,42 @@ MAX_EMPTY_SLOTS = 50  # slots that get a stat of their own
 LOW_CONFIDENCE = 0.5
 
 
+class ItemCounts:
+    """Counts items by their pages, and how much text they keep, in the *stats* of a crawl."""
+
+    def __init__(self, stats: StatsCollector) -> None:
+        self._stats = stats
+        self._empty_slots: set[str] = set()
+
+    def count(self, page: Page, result: _Result, page_type: str) -> None:
+        """Count a page, how much of its text was kept, and doubts about the model's decision."""
+        count, reading = self._stats.inc_value, result.reading
+        count(f"contentspider/page_type/{page_type}")
+        count(f"contentspider/items/{result.outcome}")
+        for doubt in reading.doubts:
+            count(f"contentspider/pages/{doubt}")
+        count("contentspider/chars/kept", reading.kept)
+        count("contentspider/chars/dropped", reading.dropped)
+        if reading.kept < SENTENCE_CHARS:
+            self._count_empty(page, result.model, page_type)
+
+    def _count_empty(self, page: Page, model: SiteModel | None, page_type: str) -> None:
+        """Count a page whose item has less than a sentence, by the reason. A page that lost all of
+        its prose is also counted by the slot with most of the prose. Without a *model* no text is
+        dropped.
+        """
+        slot, prose = main_slot(page, model.slot_of) if model else ("", 0)
+        reason = DROPPED
+        if prose < MIN_CHARS:
+            reason = "no_text"
+        elif page_type == "listing":
+            reason = "listing"
+        elif slot in self._empty_slots or len(self._empty_slots) < MAX_EMPTY_SLOTS:
+            self._empty_slots.add(slot)
+            self._stats.inc_value(f"{EMPTY_SLOTS}{slot}")
+        self._stats.inc_value(EMPTY_STAT + reason)
+
+
 class ContentPipeline(Component):
     """Fills items with the content that the model of their site extracts from their page."""
 
@@ -84,7 +121,7 @@ class ContentPipeline(Component):
         self._optional_fields = self.options.optional_fields
         self.field_map = self.options.item_fields
         self._warned: set[str] = set()
-        self._empty_slots: set[str] = set()
+        self._counts = ItemCounts(self.stats)
         # Other pipelines may have changed the items in the book, which then cannot be reused.
         pipelines = crawler.settings.getwithbase("ITEM_PIPELINES").values()
         self._is_only_pipeline = sum(order is not None for order in pipelines) == 1
@@ -171,7 +208,7 @@ class ContentPipeline(Component):
         """
         page = hand.page
         state = self.holder.site(page.url)
-        if kind := self.holder.hiding(page, state.key):
+        if kind := self.holder.hidden.kind_of(page, state.key):
             self._skip(kind, "it stands for pages that the site hides")
         result = self._previous_result(item, hand, state) or self._new_result(item, hand, state)
         self._claim(hand, result.reading.content_claim)
@@ -183,13 +220,14 @@ class ContentPipeline(Component):
         by_model = self._complete(values, item, hand, state)
         self.field_map.fill(item, values)
         hand.is_same_item = values["change"] == UNCHANGED and _is_same(values, as_known(page))
-        self._count(page, result, str(values["page_type"]))
+        self._counts.count(page, result, str(values["page_type"]))
         self._offer_to_sample(hand, state, result.reading.template)
         return str(values["id"]), BY_MODEL if by_model else str(values["change"])
 
     def _new_result(self, item: Any, hand: ItemBinding, state: SiteState) -> _Result:
         """Return the fields of a page under the model of its site."""
-        page, extraction = hand.page, self._extract(hand.page, state)
+        page = hand.page
+        extraction = state.extract(page, self.options.keep_teasers)
         fields = page_fields(
             page,
             state.key,
@@ -285,12 +323,6 @@ class ContentPipeline(Component):
             return sorted(copies)
         return keeper.revisits.known_copies.addresses(page_id, copies)
 
-    def _extract(self, page: Page, state: SiteState) -> Extraction | None:
-        """Return the content that the model extracts; None without a model, and for documents."""
-        if state.model is None or page.is_document:
-            return None
-        return state.model.extract(page, self.options.learning.keep_teasers)
-
     def _read(self, page: Page, extraction: Extraction | None, state: SiteState) -> Reading:
         """Return what the crawl has made of a page, without the claims of the spider."""
         claim = self._content_claim(page, extraction.text) if extraction is not None else b""
@@ -301,34 +333,6 @@ class ContentPipeline(Component):
         template = page_template(page) if lengths else b""
         key, doubts = self.holder.reading_key(state), tuple(_doubts(extraction))
         return Reading(key, kept, total - kept, doubts, template, claim)
-
-    def _count(self, page: Page, result: _Result, page_type: str) -> None:
-        """Count a page, how much of its text was kept, and doubts about the model's decision."""
-        count, reading = self.stats.inc_value, result.reading
-        count(f"contentspider/page_type/{page_type}")
-        count(f"contentspider/items/{result.outcome}")
-        for doubt in reading.doubts:
-            count(f"contentspider/pages/{doubt}")
-        count("contentspider/chars/kept", reading.kept)
-        count("contentspider/chars/dropped", reading.dropped)
-        if reading.kept < SENTENCE_CHARS:
-            self._count_empty(page, result.model, page_type)
-
-    def _count_empty(self, page: Page, model: SiteModel | None, page_type: str) -> None:
-        """Count a page whose item has less than a sentence, by the reason. A page that lost all of
-        its prose is also counted by the slot with most of the prose. Without a *model* no text is
-        dropped.
-        """
-        slot, prose = main_slot(page, model.slot_of) if model else ("", 0)
-        reason = DROPPED
-        if prose < MIN_CHARS:
-            reason = "no_text"
-        elif page_type == "listing":
-            reason = "listing"
-        elif slot in self._empty_slots or len(self._empty_slots) < MAX_EMPTY_SLOTS:
-            self._empty_slots.add(slot)
-            self.stats.inc_value(f"{EMPTY_SLOTS}{slot}")
-        self.stats.inc_value(EMPTY_STAT + reason)
 
     def _offer_to_sample(self, hand: ItemBinding, state: SiteState, template: bytes) -> None:
         """Offer a page to the sample of its site, which reports and later models need."""
