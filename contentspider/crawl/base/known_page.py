@@ -42,11 +42,7 @@ class KnownPage:
         return cast("Page", self)
 
 
-def as_known(page: Page, key: bytes = b"") -> KnownPage | None:
-    """Return a page if it is a `KnownPage`, otherwise None; with *key*, only if its reading has
-    that key.
-    """
+def as_known(page: Page) -> KnownPage | None:
+    """Return a page if it is a `KnownPage`, otherwise None."""
     known = cast("object", page)
-    if not isinstance(known, KnownPage) or (key and known.reading.key != key):
-        return None
-    return known
+    return known if isinstance(known, KnownPage) else None

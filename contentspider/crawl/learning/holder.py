@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from hashlib import blake2b
@@ -28,6 +29,7 @@ from contentspider.crawl.learning.site_items import pass_site_items
 from contentspider.crawl.queue.keeper import BookKeeper
 from contentspider.ground import __version__
 from contentspider.ground.addresses import absolute
+from contentspider.ground.errors import StateError
 from contentspider.ground.sites import SiteKeys
 from contentspider.site.models.record import page_id
 
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from contentspider.crawl.base.items import Bindings
+    from contentspider.crawl.base.known_page import KnownPage
     from contentspider.page.input.page import Page
     from contentspider.state.book.items import ItemBinding
 
@@ -103,6 +106,12 @@ class ItemHolder(Component):
         revisits = self.keeper.revisits
         return is_whole and revisits is not None and key in revisits.stale
 
+    def known_page(self, page: Page, state: SiteState) -> KnownPage | None:
+        """Return a page that need not be read again under the present model; None for others."""
+        known = as_known(page)
+        is_same = known is not None and known.reading.key == self.reading_key(state)
+        return known if is_same else None
+
     def reading_key(self, state: SiteState) -> bytes:
         """Return a key that changes with all that decides what becomes of a site's pages, beside
         the pages: its model, the options of the crawl, and the version of this package.
@@ -112,8 +121,10 @@ class ItemHolder(Component):
 
     @cached_property
     def _reading_options(self) -> str:
-        prior, options = self.models.prior, self.options
-        fields_file = options.fields_file
+        options = self.options
+        prior, fields_file = None, options.fields_file
+        with suppress(StateError):  # who learns, or loads a model, reports a broken prior
+            prior = self.models.prior
         return repr(
             (
                 __version__,
@@ -135,7 +146,7 @@ class ItemHolder(Component):
         # The end of the crawl tells whether a page stands for others that the site hides.
         may_stand = not hand.is_unsent and not self.learning.is_closing
         may_wait = not keeper.is_broken and not page.is_document
-        if as_known(page, self.reading_key(state)) is not None and state.is_settled:
+        if self.known_page(page, state) is not None and state.is_settled:
             state.note_known()
         elif may_wait and (
             _must_wait(state, page) or (may_stand and self.hidden.may_be(page, state.key))

@@ -263,7 +263,7 @@ class ContentPipeline(Component):
         """Return the fields that the book has of a page which the server did not send (304).
         Return None if they may differ now.
         """
-        known = as_known(hand.page, self.holder.reading_key(state))
+        known = self.holder.known_page(hand.page, state)
         if known is None or not hand.is_unsent or not self._is_reusable(item):
             return None
         if self.holder.keeper.book.own_texts.has(state.key, known.url):

@@ -58,9 +58,10 @@ class Claims:
                 (other, row),
             )
             return False
-        rows = ", ".join(["(?, ?)"] * len(keys))
-        values = [value for key in keys for value in (key, row)]
-        self._do(f"INSERT OR IGNORE INTO claims VALUES {rows}", values)  # noqa: S608 - only marks
+        if keys:
+            rows = ", ".join(["(?, ?)"] * len(keys))
+            values = [value for key in keys for value in (key, row)]
+            self._do(f"INSERT OR IGNORE INTO claims VALUES {rows}", values)  # noqa: S608 - marks
         return True
 
     def owner(self, claims: Iterable[bytes], row: int) -> int:
