@@ -74,7 +74,7 @@ class Settlement:
         if version.run <= self._book.pages.published:
             self._settle_known(version, state, fields)
         elif fields is None:
-            self._book.pages.put(replace(version, model=state.version))
+            self._book.pages.put(replace(version, model=state.version, reading=b""))
         else:
             visit = self._book.visits.again(version)
             facts = self._facts(visit.base, fields, page, visit, state)
@@ -84,6 +84,7 @@ class Settlement:
                 content_hash=fields["content_hash"],
                 content=None,
                 model=state.version,
+                reading=b"",
             )
             self._write(version, visit, fields)
 
@@ -93,7 +94,13 @@ class Settlement:
         """Write the result of a page that this crawl has not visited."""
         book = self._book
         version = replace(
-            known, number=0, run=book.runs.current, origin=BY_MODEL, record=0, model=state.version
+            known,
+            number=0,
+            run=book.runs.current,
+            origin=BY_MODEL,
+            record=0,
+            model=state.version,
+            reading=b"",
         )
         if fields is None:
             book.pages.put(version)

@@ -139,6 +139,7 @@ class Visits:
             reason=reason if previous_id else "",
             page=version.page,
             content=version.content,
+            reading=version.reading,
         )
 
     def revise(self, version: PageVersion, visit: Visit, change: Change) -> PageVersion:
