@@ -46,7 +46,7 @@ def known(durable: Crawler, **differs: Any) -> KnownPage:
     passed(durable, response(1), item)
     found = asdict(processed(durable, item)) | differs
     holder = parts(durable)[1]
-    key = holder.reading_key(holder.site(address("/")))
+    key = holder.site(address("/")).reading_key
     return KnownPage(address("/1"), Reading(key, 80, 20, (), b"abcd", b""), found, partial(page, 1))
 
 

@@ -19,7 +19,9 @@ KEY, CLAIM, OTHER = b"k" * 8, b"c" * 12, b"d" * 12
 def test_reading_is_loaded_as_it_was_dumped() -> None:
     plain = Reading(KEY, 120, 0, (), b"abcd", b"")
     assert Reading.load(plain.dump()) == plain
-    full = Reading(KEY, 1, 2**31, ("by_prior", "guessed"), b"abcd", CLAIM, (CLAIM, OTHER), True)
+    full = Reading(
+        KEY, 1, 2**31, ("by_prior", "guessed"), b"abcd", CLAIM, (CLAIM, OTHER), True, "listing"
+    )
     assert Reading.load(full.dump()) == full
     assert plain.with_claims(b"") is None, "the spider has not claimed the page"
     claimed = plain.with_claims(dump_claims([OTHER, CLAIM], is_repeated=True))

@@ -7,7 +7,6 @@ import logging
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
-from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from scrapy import signals
@@ -27,7 +26,6 @@ from contentspider.crawl.learning.models import (
 )
 from contentspider.crawl.learning.site_items import pass_site_items
 from contentspider.crawl.queue.keeper import BookKeeper
-from contentspider.ground import __version__
 from contentspider.ground.addresses import absolute
 from contentspider.ground.errors import StateError
 from contentspider.ground.sites import SiteKeys
@@ -90,7 +88,8 @@ class ItemHolder(Component):
     def state_of(self, key: str) -> SiteState:
         """Return the state of a site by its key; loads the stored model the first time."""
         if key not in self.sites:
-            state = self.sites[key] = SiteState(key)
+            state = SiteState(key, reading_options=self._reading_options)
+            self.sites[key] = state
             is_of_crawl = self.keeper.is_resumed and (
                 key in learned_sites(self.keeper) or key in unlearned_sites(self.keeper)
             )
@@ -109,15 +108,8 @@ class ItemHolder(Component):
     def known_page(self, page: Page, state: SiteState) -> KnownPage | None:
         """Return a page that need not be read again under the present model; None for others."""
         known = as_known(page)
-        is_same = known is not None and known.reading.key == self.reading_key(state)
+        is_same = known is not None and known.reading.key == state.reading_key
         return known if is_same else None
-
-    def reading_key(self, state: SiteState) -> bytes:
-        """Return a key that changes with all that decides what becomes of a site's pages, beside
-        the pages: its model, the options of the crawl, and the version of this package.
-        """
-        text = f"{self._reading_options} {state.key} {state.version}"
-        return blake2b(text.encode("utf-8", "replace"), digest_size=8).digest()
 
     @cached_property
     def _reading_options(self) -> str:
@@ -127,7 +119,6 @@ class ItemHolder(Component):
             prior = self.models.prior
         return repr(
             (
-                __version__,
                 replace(options.learning, fields=""),
                 prior.digest if prior is not None else "",
                 (fields_file.selectors_digest, fields_file.examples_digest),

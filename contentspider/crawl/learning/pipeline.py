@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import partial
 from itertools import compress
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
@@ -37,12 +37,10 @@ from contentspider.site.models.record import (
 )
 from contentspider.site.models.summary import MIN_CHARS, main_slot
 from contentspider.state.book.items import ItemBinding
-from contentspider.state.book.reading import Reading
+from contentspider.state.book.reading import NO_TEXT, Reading, doubts_of
 from contentspider.state.outcome import DROPPED, EMPTY_SLOTS, EMPTY_STAT, SKIPPED_STAT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from scrapy.crawler import Crawler
     from scrapy.statscollectors import StatsCollector
 
@@ -56,23 +54,21 @@ logger = logging.getLogger(__name__)
 
 class _Result(NamedTuple):
     """The *fields* of a page, and what the crawl has made of it (*reading*), which the book keeps
-    for the next crawl if it *may_be_kept*. *outcome* names the stat of the item. *model* is the
-    model that has filtered the page now.
+    for the next crawl if it *may_be_kept*. *outcome* names the stat of the item. *slot* is the slot
+    with most of the prose of a page that has lost all of it.
     """
 
     fields: dict[str, object]
     reading: Reading
     outcome: str
     may_be_kept: bool = False
-    model: SiteModel | None = None
+    slot: str = ""
 
 
 ITEM_FIELDS = {field.name for field in fields(ContentItem)}
 # Fields that are empty unless an option fills them.
 EXTRAS = ("passages", "images", "summary", "records")
 MAX_EMPTY_SLOTS = 50  # slots that get a stat of their own
-# Pages of an unknown template have a lower confidence: blocks in unknown slots count half at most.
-LOW_CONFIDENCE = 0.5
 
 
 class ItemCounts:
@@ -82,7 +78,7 @@ class ItemCounts:
         self._stats = stats
         self._empty_slots: set[str] = set()
 
-    def count(self, page: Page, result: _Result, page_type: str) -> None:
+    def count(self, result: _Result, page_type: str) -> None:
         """Count a page, how much of its text was kept, and doubts about the model's decision."""
         count, reading = self._stats.inc_value, result.reading
         count(f"contentspider/page_type/{page_type}")
@@ -91,21 +87,15 @@ class ItemCounts:
             count(f"contentspider/pages/{doubt}")
         count("contentspider/chars/kept", reading.kept)
         count("contentspider/chars/dropped", reading.dropped)
-        if reading.kept < SENTENCE_CHARS:
-            self._count_empty(page, result.model, page_type)
+        if reading.empty:
+            self._count_empty(reading.empty, result.slot)
 
-    def _count_empty(self, page: Page, model: SiteModel | None, page_type: str) -> None:
-        """Count a page whose item has less than a sentence, by the reason. A page that lost all of
-        its prose is also counted by the slot with most of the prose. Without a *model* no text is
-        dropped.
+    def _count_empty(self, reason: str, slot: str) -> None:
+        """Count a page whose item has less than a sentence, by the *reason*. A page that lost all
+        of its prose is also counted by the *slot* with most of the prose.
         """
-        slot, prose = main_slot(page, model.slot_of) if model else ("", 0)
-        reason = DROPPED
-        if prose < MIN_CHARS:
-            reason = "no_text"
-        elif page_type == "listing":
-            reason = "listing"
-        elif slot in self._empty_slots or len(self._empty_slots) < MAX_EMPTY_SLOTS:
+        is_listed = slot in self._empty_slots or len(self._empty_slots) < MAX_EMPTY_SLOTS
+        if reason == DROPPED and is_listed:
             self._empty_slots.add(slot)
             self._stats.inc_value(f"{EMPTY_SLOTS}{slot}")
         self._stats.inc_value(EMPTY_STAT + reason)
@@ -220,7 +210,7 @@ class ContentPipeline(Component):
         by_model = self._complete(values, item, hand, state)
         self.field_map.fill(item, values)
         hand.is_same_item = values["change"] == UNCHANGED and _is_same(values, as_known(page))
-        self._counts.count(page, result, str(values["page_type"]))
+        self._counts.count(result, str(values["page_type"]))
         self._offer_to_sample(hand, state, result.reading.template)
         return str(values["id"]), BY_MODEL if by_model else str(values["change"])
 
@@ -237,14 +227,19 @@ class ContentPipeline(Component):
             self.field_map.fields(item),
             partial(self._note_field, hand),
         )
-        reading = self._read(page, extraction, state)
+        reading, slot = self._read(page, extraction, state), ""
+        if reading.kept < SENTENCE_CHARS:
+            model = state.model if extraction is not None else None
+            reason, slot = _why_empty(page, model, str(fields["page_type"]))
+            reading = replace(reading, empty=reason)
         if extraction is not None:
-            may_be_kept = page.corrections is None and reading.kept >= SENTENCE_CHARS
-            return _Result(fields, reading, "filtered", may_be_kept, state.model)
+            may_be_kept = page.corrections is None and reading.empty != DROPPED
+            is_whole = bool(page.content.blocks)
+            return _Result(fields, reading, "filtered", may_be_kept and is_whole, slot)
         outcome = "unfiltered"
         if page.is_document:
             outcome = "sites" if fields["page_type"] == SITE_TYPE else "documents"
-        return _Result(fields, reading, outcome)
+        return _Result(fields, reading, outcome, slot=slot)
 
     def _note_field(self, hand: ItemBinding, name: str, page: Page, error: Exception) -> None:
         """Note that a field of a page cannot be made. The next crawl reads the page in full."""
@@ -331,8 +326,8 @@ class ContentPipeline(Component):
         if extraction is not None:
             kept = sum(compress(lengths, extraction.kept.tolist()))
         template = page_template(page) if lengths else b""
-        key, doubts = self.holder.reading_key(state), tuple(_doubts(extraction))
-        return Reading(key, kept, total - kept, doubts, template, claim)
+        doubts = doubts_of(extraction) if extraction is not None else ()
+        return Reading(state.reading_key, kept, total - kept, doubts, template, claim)
 
     def _offer_to_sample(self, hand: ItemBinding, state: SiteState, template: bytes) -> None:
         """Offer a page to the sample of its site, which reports and later models need."""
@@ -360,13 +355,11 @@ def _is_same(fields: dict[str, object], known: KnownPage | None) -> bool:
     return all(fields[name] == known.item.get(name) for name in fields.keys() - PASSING_FIELDS)
 
 
-def _doubts(extraction: Extraction | None) -> Iterator[str]:
-    """Yield the stats of the doubts about a model's decision, without their prefix."""
-    if extraction is None:
-        return
-    if extraction.confidence < LOW_CONFIDENCE:
-        yield "low_confidence"
-    if extraction.by_prior:
-        yield "by_prior"
-    if extraction.is_guess:
-        yield "guessed"
+def _why_empty(page: Page, model: SiteModel | None, page_type: str) -> tuple[str, str]:
+    """Return why the item of a page has less than a sentence, and the slot with most of the page's
+    prose. Without a *model* no text is dropped.
+    """
+    slot, prose = main_slot(page, model.slot_of) if model else ("", 0)
+    if prose < MIN_CHARS:
+        return NO_TEXT, slot
+    return ("listing" if page_type == "listing" else DROPPED), slot

@@ -109,7 +109,7 @@ class ConditionalMiddleware(Component):
         state = self.holder.site(response.url)
         if not state.is_settled or request.meta.get("redirect_urls"):
             return None
-        page = self.keeper.revisits.unchanged_page(known_id, self.holder.reading_key(state))
+        page = self.keeper.revisits.unchanged_page(known_id, state.reading_key)
         return page if page is not None and page.url == response.url else None
 
     def _must_check(self, request: Request) -> bool:
