@@ -11,11 +11,13 @@ from urllib.parse import parse_qsl, urlencode
 
 from w3lib.url import canonicalize_url
 
+from contentspider.crawl.base.known_page import as_known
 from contentspider.crawl.base.outcomes import Retry
 from contentspider.crawl.revisits.copies import MIN_TEXT_CHARS
 from contentspider.ground.addresses import absolute, clean_address, split_address
 from contentspider.recrawl.counters import without_counter
 from contentspider.site.models.record import page_id
+from contentspider.state.book.reading import dump_claims
 
 if TYPE_CHECKING:
     from contentspider.crawl.queue.keeper import BookKeeper
@@ -44,10 +46,11 @@ class Duplicates:
         # The claims of the last page and address, which are needed several times.
         self._last_claims: tuple[Page | None, str, list[bytes]] = (None, "", [])
 
-    def claim(self, address: str, page: Page, row: int | None) -> bool:
+    def claim(self, address: str, page: Page, row: int | None, is_repeated: bool = False) -> bool:
         """Claim a page for the address in *row*. Return False if the page is a duplicate:
         another address of the site has claimed the same text and title, or (if the text is short)
         another form of the same address has, or the page's original in earlier crawls has.
+        *is_repeated* is noted for the next crawl (`Reading`).
         """
         owner, site = row or -next(self._rowless_owners), self._site_of(address)
         canonical = self._canonical(address, page)
@@ -59,23 +62,27 @@ class Duplicates:
                 # The original page has claimed its own id.
                 keys += [_key(original)] if original else []
             other_canonical = canonical if canonical != address else ""
-            return self._keeper.book.claims.claim(keys, owner, other_canonical)
+            is_first = self._keeper.book.claims.claim(keys, owner, other_canonical)
+            if is_first and row is not None and not other_canonical and as_known(page) is None:
+                reading = dump_claims(self._claims(address, page), is_repeated)
+                self._keeper.book.answers.note_reading(row, reading)
+            return is_first
         return False
 
-    def claim_content(self, page: Page, content: str, row: int) -> bool:
-        """Claim the main content of a page for its canonical address. Return False if the page is a
-        duplicate: another page with the same canonical address has the same title and content.
+    def content_claim(self, page: Page, content: str) -> bytes:
+        """Return the claim on the main *content* of a page for its canonical address; b"" for a
+        short text. Of two pages with one claim (the same canonical address, title and content), the
+        second is a duplicate.
         """
         if len(content) < MIN_TEXT_CHARS:
-            return True
+            return b""
         canonical = page_id(self._canonical(page.url, page) or page.url)
-        key = _key("\n".join([canonical, *page.hints.titles[:1], content]))
-        with self._keeper.guarded:
-            return self._keeper.book.claims.claim([key], row)
-        return True
+        return _key("\n".join([canonical, *page.hints.titles[:1], content]))
 
     def _claims(self, address: str, page: Page) -> list[bytes]:
         """Return the keys of the texts that a page claims for an address."""
+        if known := as_known(page):
+            return list(known.reading.claims)
         if self._last_claims[0] is not page or self._last_claims[1] != address:
             canonical = self._canonical(address, page)
             title, texts = page.hints.titles[:1], [block.text for block in page.content.blocks]
@@ -138,6 +145,7 @@ class Duplicates:
             revisits is None
             or revisits.is_first
             or row is None
+            or as_known(page) is not None
             or not self._keeper.addresses.may_wait
             or sum(len(block.text) for block in page.content.blocks) < MIN_TEXT_CHARS
             or not revisits.known_copies.unread_original(page, address, self._site_of(address))
@@ -160,6 +168,8 @@ class Duplicates:
 
     def _canonical(self, address: str, page: Page) -> str:
         """Return the canonical address that the page names, "" if none on the same site."""
+        if as_known(page) is not None:
+            return ""  # it names no other address
         canonical = absolute(address, page.hints.canonical) if page.hints.canonical else ""
         is_same_site = canonical and self._site_of(canonical) == self._site_of(address)
         return canonical if is_same_site else ""
