@@ -59,7 +59,6 @@ from contentspider.state.stores import remote
 state, result, options = sys.argv[1], Path(sys.argv[2]), json.loads(sys.argv[3])
 if options.pop("dies_before_publishing", False):
     Publisher.publish = lambda *_: os._exit(9)
-    remote.LOCK_SECS = 10.0  # it may die while it renews a lease, and then leaves the lock
 replace = remote.Objects.replace
 def replace_if_up(*given):
     if Path("store-is-down").exists():
