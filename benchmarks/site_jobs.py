@@ -462,6 +462,7 @@ def main() -> int:
     given = parser.parse_args()
     from tests.seaweed import BUCKET, s3_server
 
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # ends all processes
     folder = Path(tempfile.mkdtemp(prefix="jobs-"))
     with ExitStack() as stack:
         (folder / "s3").mkdir()
