@@ -37,8 +37,9 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
-LEASE_SECS, UPLOAD_SECS = 8.0, 4.0
-RUN_SECS = 900
+LEASE_SECS, UPLOAD_SECS = 12.0, 5.0
+RUN_SECS = 1_800
+WORKER_TTL = "60s"  # how long Dask waits for a worker that says nothing, as a stopped one
 # What happens while the sites are crawled, and how often.
 DISTURBANCES = {"kill": 4, "stop": 3, "cut": 2, "store": 1, "scheduler": 1}
 MOST_DISTURBANCES = 7  # or a run could take for ever
@@ -160,7 +161,11 @@ class Proxy:
             if self.is_down:
                 near.close()
                 continue
-            far = socket.create_connection(("127.0.0.1", self._target))
+            try:
+                far = socket.create_connection(("127.0.0.1", self._target))
+            except OSError:
+                near.close()
+                continue
             self._open |= {near, far}
             for pair in ((near, far), (far, near)):
                 threading.Thread(target=self._copy, args=pair, daemon=True).start()
@@ -473,7 +478,7 @@ def main() -> int:
         workers = environment | {
             "AWS_MAX_ATTEMPTS": "2",
             "PYTHONPATH": str(ROOT),
-            "DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": "20s",
+            "DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": WORKER_TTL,
             "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "50",
         }
         print("logs:", folder, file=sys.stderr)
@@ -603,6 +608,8 @@ def one_run(
             disturber.start()
         try:
             process.wait(RUN_SECS)
+        except subprocess.TimeoutExpired:
+            raise RuntimeError(f"it did not end within {RUN_SECS} s: {', '.join(done)}") from None
         finally:
             over.set()
             process.kill()
