@@ -61,7 +61,7 @@ def test_entries_of_one_site_that_share_an_index_lose_no_pages(tmp_path: Path, s
         site.add(f"/list/{n}", article(100 + n, links))
         for number in own:
             site.add(f"/page/{number}", article(number))
-    file = sites_file(tmp_path, even=site.url, odd=site.url)
+    file = sites_file(tmp_path, even=f"{site.url}/", odd=f"{site.url}/")
     for name, digits in (("even", "02468"), ("odd", "13579")):
         include = f"include = ['re:://[^/]+/$', '/list/*', 're:/page/\\d*[{digits}]$']"
         entry = f"[site.{name}]\n"
