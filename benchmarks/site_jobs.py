@@ -235,12 +235,11 @@ logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
 for name in ("botocore", "aiobotocore", "distributed"):
     logging.getLogger(name).setLevel(logging.ERROR)
 file, state, engine, target, jobs = sys.argv[1:]
-options = {"lease_secs": LEASE, "upload_secs": UPLOAD}
-run = Jobs(int(jobs), engine=engine, state=state, options=options, state_dir=STATE_DIR)
+run = Jobs(int(jobs), engine=engine, state=state, options=OPTIONS, state_dir=STATE_DIR)
 results = run.run(read_sites(file, state))
 summary = summary_of(results, run_outcome(results, run.is_stopped), datetime.now(timezone.utc))
 json.dump(summary, open(target, "w"))
-""".replace("LEASE", str(LEASE_SECS)).replace("UPLOAD", str(UPLOAD_SECS))
+"""
 
 
 class Cluster:
@@ -571,10 +570,16 @@ def cpu_of_local(file: Path, place: Path, environment: dict[str, str], state: st
 
 
 def start_run(
-    file: Path, place: Path, environment: dict[str, str], state: str, engine: str, jobs: int
+    file: Path,
+    place: Path,
+    environment: dict[str, str],
+    state: str,
+    engine: str,
+    jobs: int,
+    **options: float,
 ) -> subprocess.Popen[bytes]:
     folder = repr(str(place / "state")) if engine == "local" else "''"
-    code = RUN.replace("STATE_DIR", folder)
+    code = RUN.replace("STATE_DIR", folder).replace("OPTIONS", repr(options))
     command = [file, state, engine, place / "summary.json", jobs]
     with (place / "run.log").open("wb") as log:
         return subprocess.Popen(
@@ -603,7 +608,8 @@ def one_run(
     try:
         file = write_sites(place, server)
         engine = f"dask://127.0.0.1:{cluster.port}"
-        process = start_run(file, place, cluster.environment, state, engine, 1)
+        options = {"lease_secs": LEASE_SECS, "upload_secs": UPLOAD_SECS}
+        process = start_run(file, place, cluster.environment, state, engine, 1, **options)
         if not given.calm:
             disturber.start()
         try:
