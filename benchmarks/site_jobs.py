@@ -30,7 +30,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, closing, suppress
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -40,6 +40,12 @@ sys.path.insert(0, str(ROOT))
 LEASE_SECS, UPLOAD_SECS = 12.0, 5.0
 RUN_SECS = 1_800
 WORKER_TTL = "60s"  # how long Dask waits for a worker that says nothing, as a stopped one
+# As docs/machines.md recommends: an idle worker of Dask wakes up fifty times a second.
+QUIET_DASK = {
+    "DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False",
+    "DASK_DISTRIBUTED__ADMIN__TICK__INTERVAL": "1s",
+    "DASK_DISTRIBUTED__ADMIN__SYSTEM_MONITOR__INTERVAL": "5s",
+}
 # What happens while the sites are crawled, and how often.
 DISTURBANCES = {"kill": 4, "stop": 3, "cut": 2, "store": 1, "scheduler": 1}
 MOST_DISTURBANCES = 7  # or a run could take for ever
@@ -475,6 +481,7 @@ def main() -> int:
         stores = [Proxy(target) for _ in range(max(given.workers))]
         os.environ.update(environment)
         workers = environment | {
+            **QUIET_DASK,
             "AWS_MAX_ATTEMPTS": "2",
             "PYTHONPATH": str(ROOT),
             "DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": WORKER_TTL,
@@ -531,30 +538,41 @@ def measure_cpu(
         place = folder / f"cpu{run}"
         place.mkdir()
         result = {"local": round(cpu_of_local(file, place, environment, f"{bucket}/local{run}"), 1)}
-        first, logged = given.workers[0] - 1, environment | {"JOBS_LOG": str(place / "jobs")}
-        cluster = Cluster(place, first, logged, stores)
-        while len(notes_of(place, "ready")) < first:
-            time.sleep(0.2)
-        before = cluster.cpu()
-        engine = f"dask://127.0.0.1:{cluster.port}"
-        process = start_run(file, place, cluster.environment, f"{bucket}/dask{run}", engine, 1)
+        logged = environment | {"JOBS_LOG": str(place / "jobs")}
+        with closing(Cluster(place, given.workers[0] - 1, logged, stores)) as cluster:
+            result |= cpu_of_cluster(file, place, cluster, f"{bucket}/dask{run}")
+        print(json.dumps(result), flush=True)
+
+
+def cpu_of_cluster(file: Path, place: Path, cluster: Cluster, state: str) -> dict[str, Any]:
+    """Return the CPU seconds of a run on a cluster that gets another worker meanwhile."""
+    workers = len(cluster.names) - 1
+    while len(notes_of(place, "ready")) < workers:
+        time.sleep(0.2)
+    before, began, own = cluster.cpu(), time.monotonic(), 0.0
+    engine = f"dask://127.0.0.1:{cluster.port}"
+    process = start_run(file, place, cluster.environment, state, engine, 1)
+    try:
         while len(notes_of(place, "take")) < 6:
             time.sleep(0.1)
         cluster.names.append("later")
         cluster.start("later")
-        own = 0.0
         while process.poll() is None:
             own = cpu_of_tree(process.pid) or own
             time.sleep(0.1)
-        ready = max(notes_of(place, "ready"), key=lambda note: note["began"])
-        # Without the start of the processes of Dask.
-        used = cluster.cpu() - before - ready["cpu"] + own
-        result |= {"dask": round(used, 1), "started": round(before + ready["cpu"], 1)}
-        cluster.close()
-        its = [note for note in notes_of(place, "take") if note["pid"] == ready["pid"]]
-        wait = min(note["began"] for note in its) - ready["began"] if its else -1
-        done = json.loads((place / "summary.json").read_text())["outcome"]
-        print(json.dumps(result | {"later": round(wait, 1), "outcome": done}), flush=True)
+    finally:
+        process.kill()
+    ready = max(notes_of(place, "ready"), key=lambda note: note["began"])
+    used = cluster.cpu() - before - ready["cpu"] + own  # without the start of the workers
+    its = [note for note in notes_of(place, "take") if note["pid"] == ready["pid"]]
+    wait = min(note["began"] for note in its) - ready["began"] if its else -1
+    return {
+        "dask": round(used, 1),
+        "started": round(before + ready["cpu"], 1),
+        "seconds": round(time.monotonic() - began),
+        "later": round(wait, 1),
+        "outcome": json.loads((place / "summary.json").read_text())["outcome"],
+    }
 
 
 def notes_of(place: Path, kind: str) -> list[dict[str, Any]]:
