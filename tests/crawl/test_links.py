@@ -51,7 +51,7 @@ def test_url_functions_take_linear_time() -> None:
     for unit in UNITS:
         address = f"https://e.org/{unit * 5_000}"
         for function in (
-            traps.without_session,
+            sessions.without_session,
             traps.has_repeats,
             traps.shape_of,
             addresses.clean_address,

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from hashlib import blake2b
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import parse_qsl, urlencode
 
 from w3lib.url import canonicalize_url
@@ -16,13 +16,18 @@ from contentspider.crawl.revisits.copies import MIN_TEXT_CHARS
 from contentspider.ground.addresses import absolute, clean_address, split_address
 from contentspider.recrawl.counters import without_counter
 from contentspider.site.models.record import page_id
+from contentspider.site.title import page_title
 
 if TYPE_CHECKING:
     from contentspider.crawl.queue.keeper import LedgerKeeper
     from contentspider.page.input.page import Page
 
+NUMBER = re.compile(r"\d+")
+MAX_DIGITS = 6  # of the number of a page in a sequence
+MAX_LABEL_CHARS = 100  # of a text that may have the numbers of the pages before and after
 INDEX_NAME = re.compile(r"/(?:index|default)\.(?:x?html?|php|aspx?|jsp)$", re.IGNORECASE)
-# Pages that may wait for a canonical address that has not been linked yet, and may never be.
+# Pages that may wait for canonical addresses that no page links to and that have not been read yet:
+# on some sites they do not exist.
 MAX_WAITS_FOR_UNKNOWN = 100
 # Query parameters that the usual analytics and mail services add to track visitors.
 TRACKING = re.compile(
@@ -40,7 +45,7 @@ class Duplicates:
         self._site_of = site_of
         # Owners of claims by responses without a row in the book: -1, -2, ...
         self._rowless_owners = count(1)
-        self._waits_for_unknown = 0
+        self._unknown: set[str] = set()
         # The claims of the last page and address, which are needed several times.
         self._last_claims: tuple[Page | None, str, list[bytes]] = (None, "", [])
 
@@ -50,6 +55,7 @@ class Duplicates:
         another form of the same address has, or the page's original in earlier crawls has.
         """
         owner, site = row or -next(self._rowless_owners), self._site_of(address)
+        self._unknown.discard(page_id(address))
         canonical = self._canonical(address, page)
         keys = [_key(page_id(address)), *self._claims(address, page)]
         with self._keeper.guarded:
@@ -64,12 +70,13 @@ class Duplicates:
 
     def claim_content(self, page: Page, content: str, row: int) -> bool:
         """Claim the main content of a page for its canonical address. Return False if the page is a
-        duplicate: another page with the same canonical address has the same title and content.
+        duplicate: another page with the same canonical address has the same title and content. The
+        titles are without the name of the site, which twins for mobiles and AMP write differently.
         """
         if len(content) < MIN_TEXT_CHARS:
             return True
         canonical = page_id(self._canonical(page.url, page) or page.url)
-        key = _key("\n".join([canonical, *page.hints.titles[:1], content]))
+        key = _key("\n".join([canonical, page_title(page), content]))
         with self._keeper.guarded:
             return self._keeper.book.claims.claim([key], row)
         return True
@@ -107,20 +114,17 @@ class Duplicates:
     def defer_for_canonical(
         self, address: str, canonical: str, page: Page, row: int | None
     ) -> bool:
-        """Defer a page until the crawl has read its *canonical* address, if a page links to that.
-        If it has the same text, the crawl yields it instead. Return whether the page waits; only
-        `MAX_WAITS_FOR_UNKNOWN` pages wait for addresses that no page has linked to yet.
+        """Defer a page until the crawl has read its *canonical* address. If that has the same text,
+        the crawl yields it instead. Return whether the page waits: at most `MAX_WAITS_FOR_UNKNOWN`
+        canonical addresses that no page links to, and that are no form of the page's address, may
+        be unread at a time.
         """
-        if not self._keeper.is_queued(canonical):
-            if self._waits_for_unknown >= MAX_WAITS_FOR_UNKNOWN:
+        if not is_form(address, canonical) and not self._keeper.is_queued(canonical):
+            if len(self._unknown) >= MAX_WAITS_FOR_UNKNOWN:
                 return False
-            self._waits_for_unknown += 1
-        self.defer_for_form(row, address, page)
-        return True
-
-    def defer_for_form(self, row: int | None, address: str, page: Page) -> None:
-        """Defer a page until its canonical address has been read."""
+            self._unknown.add(page_id(canonical))
         self._defer_copy(row, address, page, "its canonical form is read first")
+        return True
 
     def _defer_copy(self, row: int | None, address: str, page: Page, reason: str) -> None:
         """Defer a page to the end of the crawl. The crawl requests it again only if no other page
@@ -146,6 +150,30 @@ class Duplicates:
         self._defer_copy(row, address, page, "a copy of a known page")
         return True
 
+    def repeats(self, address: str, previous: str, page: Page, row: int | None) -> bool:
+        """Tell whether a page has nothing but the text of the page before it in a sequence, at the
+        address *previous*: beyond the last page, some sites repeat it, or say that there is none.
+        """
+        place, before = _Numbered.read(address), _Numbered.read(previous)
+        if row is None or place is None:
+            return False
+        is_next = before is not None and (before.start, before.end) == (place.start, place.end)
+        key = [_key(_sequence_text(place, page))]
+        with self._keeper.guarded:
+            if self._keeper.book.claims.has(key, row):
+                return is_next
+            self._keeper.book.claims.claim(key, row)
+        return False
+
+    def defer_for_session(self, address: str, page: Page, row: int | None) -> bool:
+        """Defer a page until it is known whether its address has a session id. Return whether the
+        page waits.
+        """
+        if row is None or not self._keeper.addresses.may_wait:
+            return False
+        self._defer_copy(row, address, page, "its address may have a session id")
+        return True
+
     def defer(self, row: int | None, reason: str) -> None:
         """Have the address requested again at the end of the crawl."""
         self._keeper.addresses.note(row, "failed", reason, retry=Retry.WAITS)
@@ -167,6 +195,40 @@ class Duplicates:
 
 def _key(claim: str) -> bytes:
     return blake2b(claim.encode("utf-8", "replace"), digest_size=12).digest()
+
+
+class _Numbered(NamedTuple):
+    """An address with the number of a page in a sequence: its last number, and what is around."""
+
+    start: str
+    number: int
+    end: str
+
+    @classmethod
+    def read(cls, address: str) -> _Numbered | None:
+        """Return the parts of an address, None if it has no number, or a large one."""
+        last = next(reversed(list(NUMBER.finditer(address))), None)
+        if last is None or len(last[0]) > MAX_DIGITS:
+            return None
+        return cls(address[: last.start()], int(last[0]), address[last.end() :])
+
+
+def _sequence_text(place: _Numbered, page: Page) -> str:
+    """Return the text of a page in a sequence without its number, and without the numbers of the
+    pages before and after it in links.
+    """
+    number = place.number
+    own, near = {number}, {number - 1, number, number + 1}
+    title = _without_numbers("".join(page.hints.titles[:1]), own)
+    texts = (
+        _without_numbers(block.text, near) if len(block.text) < MAX_LABEL_CHARS else block.text
+        for block in page.content.blocks
+    )
+    return "\n".join([f"{place.start}#{place.end}", title, *texts])
+
+
+def _without_numbers(text: str, numbers: set[int]) -> str:
+    return NUMBER.sub(lambda match: "#" if int(match[0][:9]) in numbers else match[0], text)
 
 
 def is_form(address: str, canonical: str) -> bool:
