@@ -22,12 +22,12 @@ from contentspider.crawl.base.links import (
     read_refresh,
     resolve_link,
 )
-from contentspider.crawl.spider import discovery, duplicates, traps
+from contentspider.crawl.spider import discovery, duplicates, sessions, traps
 from contentspider.ground import addresses
 
 PATTERNS = [
     (module, name)
-    for module in (discovery, duplicates, links, traps)
+    for module in (discovery, duplicates, links, sessions, traps)
     for name, value in vars(module).items()
     if isinstance(value, re.Pattern)
 ]

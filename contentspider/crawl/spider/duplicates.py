@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 NUMBER = re.compile(r"\d+")
 MAX_DIGITS = 6  # of the number of a page in a sequence
-MAX_LABEL_CHARS = 100  # of a text that may have the numbers of the pages before and after
+MAX_LABEL_CHARS = 100  # of a text or a link that may only name the number of its page
 INDEX_NAME = re.compile(r"/(?:index|default)\.(?:x?html?|php|aspx?|jsp)$", re.IGNORECASE)
 # Pages that may wait for canonical addresses that no page links to and that have not been read yet:
 # on some sites they do not exist.
@@ -221,7 +221,9 @@ def _sequence_text(place: _Numbered, page: Page) -> str:
     own, near = {number}, {number - 1, number, number + 1}
     title = _without_numbers("".join(page.hints.titles[:1]), own)
     texts = (
-        _without_numbers(block.text, near) if len(block.text) < MAX_LABEL_CHARS else block.text
+        _without_numbers(block.text, near if block.links else own)
+        if len(block.text) < MAX_LABEL_CHARS
+        else block.text
         for block in page.content.blocks
     )
     return "\n".join([f"{place.start}#{place.end}", title, *texts])

@@ -97,8 +97,10 @@ class SessionNames:
         for link in links:
             for name in self._tokens(link):
                 plain = _without_name(link, name[1])
-                if values.setdefault((plain, name[1]), link) != link:
-                    self._name(name).is_session = False
+                known = self._name(name)
+                is_same = values.setdefault((plain, name[1]), link) == link
+                if known.is_session is None and not is_same:
+                    known.is_session = False
 
     def tests(self, address: str) -> list[str]:
         """Return the addresses to request in place of an address: itself, and before it the one

@@ -475,6 +475,11 @@ class SiteSpider(DiscoverySpider):
         url = clean_address(response.url)
         if "redirect_urls" in response.meta:
             url = self.traps.sessions.plain(url)  # the server's redirect added the session id
+        plain = self.traps.sessions.plain(url)
+        if plain != url:  # which was found out while the page was on its way
+            yield self._page_request(plain, 0)
+            self._skip(response, "duplicate")
+            return
         if self.traps.sessions.is_open(url) and self.duplicates.defer_for_session(url, page, row):
             return
         if self.duplicates.defer_known_copy(url, page, row):

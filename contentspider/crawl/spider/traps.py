@@ -75,9 +75,8 @@ class Traps:
             self._barren[shape] = pages, link_count + len(links)
         is_barren = self._is_barren(shape)
         followed = []
-        plain_links = list(self._without_sessions(links))
-        self.sessions.compare(plain_links)
-        for link in plain_links:
+        self.sessions.compare(links)
+        for link in self._without_sessions(links):
             if self._has_repeats(link):
                 self.report("repeated", link)
             elif is_barren and self._is_barren(shape_of(link)):
