@@ -142,9 +142,7 @@ def test_examples_of_rfc() -> None:
         "bazbot": "-++++",
         "quxbot": "+++++",
     }
-    longest = (
-        "User-Agent: foobot\nAllow: /example/page/\nDisallow: /example/page/disallowed.gif\n"
-    )
+    longest = "User-Agent: foobot\nAllow: /example/page/\nDisallow: /example/page/disallowed.gif\n"
     assert allowed(longest, "/example/page/1", "foobot")
     assert not allowed(longest, "/example/page/disallowed.gif", "foobot")
 

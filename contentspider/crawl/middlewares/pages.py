@@ -112,7 +112,7 @@ class BlocksMiddleware(Component):
         elif kind and getattr(self.crawler.spider, "reads_documents", False):
             page = await self.documents.read(response)
         if page is not None:
-            _note_canonical(page, response)
+            page = _with_canonical(page, response)
             self._count_truncated(page)
             request.meta[PAGE_META_KEY] = page
             request.meta[BINDINGS_META_KEY] = self.holder.bindings
@@ -210,13 +210,12 @@ class PagesMiddleware(Component):
         return False
 
 
-def _note_canonical(page: Page, response: Response) -> None:
-    """Note the canonical address that a ``Link`` header names, if the page itself names none."""
-    if not page.hints.canonical and b"Link" in response.headers:
-        targets = (
-            target for relation, target, _ in header_links(response) if relation == "canonical"
-        )
-        page.hints = replace(page.hints, canonical=next(targets, ""))
+def _with_canonical(page: Page, response: Response) -> Page:
+    """Return a page with the canonical address that a ``Link`` header names, if it names none."""
+    if page.hints.canonical or b"Link" not in response.headers:
+        return page
+    targets = (target for relation, target, _ in header_links(response) if relation == "canonical")
+    return replace(page, hints=replace(page.hints, canonical=next(targets, "")))
 
 
 async def _run_off_loop(
