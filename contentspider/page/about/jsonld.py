@@ -74,15 +74,21 @@ def _terms(value: object) -> dict[str, str]:
     and "" for a prefix of schema.org.
     """
     terms: dict[str, str] = {}
-    for entry in value[:MAX_OBJECTS] if isinstance(value, list) else [value]:
-        contexts = entry.get("@context") if isinstance(entry, dict) else None
-        for context in contexts if isinstance(contexts, list) else [contexts]:
-            for name, meaning in context.items() if isinstance(context, dict) else ():
-                target = meaning.get("@id") if isinstance(meaning, dict) else meaning
-                is_known = isinstance(target, str) and (SCHEMA.match(target) or target[:1] == "@")
-                if is_known and name[:1] != "@":
-                    terms[name] = SCHEMA.sub("", target)
+    for context in _contexts(value):
+        for name, meaning in context.items():
+            target = meaning.get("@id") if isinstance(meaning, dict) else meaning
+            if isinstance(target, str) and (SCHEMA.match(target) or target[:1] == "@"):
+                terms[name] = SCHEMA.sub("", target)
     return terms
+
+
+def _contexts(value: object) -> Iterator[dict[str, object]]:
+    """Yield the contexts of the objects at the top of a script, but those at an address."""
+    for entry in value[:MAX_OBJECTS] if isinstance(value, list) else [value]:
+        found = entry.get("@context") if isinstance(entry, dict) else None
+        for context in found if isinstance(found, list) else [found]:
+            if isinstance(context, dict):
+                yield context
 
 
 def _in_plain_terms(value: object, terms: Mapping[str, str]) -> object:
