@@ -19,7 +19,7 @@ from contentspider.site.models.record import page_id
 from contentspider.site.title import page_title
 
 if TYPE_CHECKING:
-    from contentspider.crawl.queue.keeper import LedgerKeeper
+    from contentspider.crawl.queue.keeper import BookKeeper
     from contentspider.page.input.page import Page
 
 NUMBER = re.compile(r"\d+")
@@ -40,7 +40,7 @@ TRACKING = re.compile(
 class Duplicates:
     """Detects pages that the crawl has already yielded, by claims on texts in its book."""
 
-    def __init__(self, keeper: LedgerKeeper, site_of: Callable[[str], str]) -> None:
+    def __init__(self, keeper: BookKeeper, site_of: Callable[[str], str]) -> None:
         self._keeper = keeper
         self._site_of = site_of
         # Owners of claims by responses without a row in the book: -1, -2, ...
