@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from hashlib import blake2b
 from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import parse_qsl, urlencode
 
+from scrapy.utils.datatypes import LocalCache
 from w3lib.url import canonicalize_url
 
 from contentspider.crawl.base.outcomes import Retry
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from contentspider.page.input.page import Page
 
 NUMBER = re.compile(r"\d+")
+MAX_LISTINGS = 10_000  # sequences that are remembered
 MAX_DIGITS = 6  # of the number of a page in a sequence
 MAX_LABEL_CHARS = 100  # of a text or a link that may only name the number of its page
 INDEX_NAME = re.compile(r"/(?:index|default)\.(?:x?html?|php|aspx?|jsp)$", re.IGNORECASE)
@@ -46,6 +48,8 @@ class Duplicates:
         # Owners of claims by responses without a row in the book: -1, -2, ...
         self._rowless_owners = count(1)
         self._unknown: set[str] = set()
+        # Sequences of pages that have led to other pages.
+        self._listings: LocalCache[str, None] = LocalCache(MAX_LISTINGS)
         # The claims of the last page and address, which are needed several times.
         self._last_claims: tuple[Page | None, str, list[bytes]] = (None, "", [])
 
@@ -150,18 +154,28 @@ class Duplicates:
         self._defer_copy(row, address, page, "a copy of a known page")
         return True
 
-    def repeats(self, address: str, previous: str, page: Page, row: int | None) -> bool:
+    def repeats(
+        self, address: str, previous: str, page: Page, row: int, new_links: Iterable[str]
+    ) -> bool:
         """Tell whether a page has nothing but the text of the page before it in a sequence, at the
         address *previous*: beyond the last page, some sites repeat it, or say that there is none.
+        A page with *new_links*, but to its own sequence, has more. A short text is no proof, unless
+        the sequence has led to other pages: photos may have the same text.
         """
-        place, before = _Numbered.read(address), _Numbered.read(previous)
-        if row is None or place is None:
+        place = _Numbered.read(address)
+        if place is None:
             return False
-        is_next = before is not None and (before.start, before.end) == (place.start, place.end)
+        sequence = place.sequence
+        if any(_sequence_of(link) != sequence for link in new_links):
+            self._listings[sequence] = None
+            return False
+        is_long = sum(len(block.text) for block in page.content.blocks) >= MIN_TEXT_CHARS
         key = [_key(_sequence_text(place, page))]
         with self._keeper.guarded:
             if self._keeper.book.claims.has(key, row):
-                return is_next
+                return _sequence_of(previous) == sequence and (
+                    is_long or sequence in self._listings
+                )
             self._keeper.book.claims.claim(key, row)
         return False
 
@@ -204,6 +218,11 @@ class _Numbered(NamedTuple):
     number: int
     end: str
 
+    @property
+    def sequence(self) -> str:
+        """What the addresses of the sequence have in common."""
+        return f"{self.start}#{self.end}"
+
     @classmethod
     def read(cls, address: str) -> _Numbered | None:
         """Return the parts of an address, None if it has no number, or a large one."""
@@ -211,6 +230,12 @@ class _Numbered(NamedTuple):
         if last is None or len(last[0]) > MAX_DIGITS:
             return None
         return cls(address[: last.start()], int(last[0]), address[last.end() :])
+
+
+def _sequence_of(address: str) -> str:
+    """Return what the addresses of a sequence have in common, "" for no sequence."""
+    place = _Numbered.read(address)
+    return place.sequence if place is not None else ""
 
 
 def _sequence_text(place: _Numbered, page: Page) -> str:
@@ -226,7 +251,7 @@ def _sequence_text(place: _Numbered, page: Page) -> str:
         else block.text
         for block in page.content.blocks
     )
-    return "\n".join([f"{place.start}#{place.end}", title, *texts])
+    return "\n".join([place.sequence, title, *texts])
 
 
 def _without_numbers(text: str, numbers: set[int]) -> str:

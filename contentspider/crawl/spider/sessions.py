@@ -91,6 +91,13 @@ class SessionNames:
                 address = _without_name(address, name[1])
         return address
 
+    def found(self, address: str) -> str:
+        """Return an address without the parameters that were found out to be session ids; "" if it
+        has none.
+        """
+        plain = self.plain(address)
+        return "" if plain == without_session(address) else plain
+
     def compare(self, links: Iterable[str]) -> None:
         """Note parameters that tell the links of one page apart, which a session id does not."""
         values: dict[tuple[str, str], str] = {}

@@ -283,8 +283,8 @@ class SiteSpider(DiscoverySpider):
         is_start = START_META_KEY in request.meta
         if self.revisits and not is_start and self.revisits.broken.waits(request.url):
             return KNOWN_BROKEN
-        plain = self.traps.sessions.plain(request.url)
-        if plain != request.url and not is_start and not self.traps.sessions.is_tested(request.url):
+        plain = self.traps.sessions.found(request.url)
+        if plain and not is_start and not self.traps.sessions.is_tested(request.url):
             assert self.crawler.engine is not None
             self.crawler.engine.crawl(request.replace(url=plain))
             return SKIP_REASON
@@ -344,7 +344,7 @@ class SiteSpider(DiscoverySpider):
         forget_tree(response)
         assert response.request is not None
         note_answer(self.keeper, response, links, self.reading_key(response.request))
-        is_repeated = self._repeats(response, page)
+        is_repeated = self._repeats(response, page, links)
         if head is not None and head.has_frames and not page.content.blocks:
             self._skip(response, "frames")
         elif is_repeated:
@@ -357,12 +357,17 @@ class SiteSpider(DiscoverySpider):
         links_to_follow = list(filter(self._is_in_scope, links)) if follows else []
         yield from self._link_requests(response, page, links_to_follow)
 
-    def _repeats(self, response: Response, page: Page) -> bool:
+    def _repeats(self, response: Response, page: Page, links: Iterable[str]) -> bool:
         """Tell whether a page only repeats the one before it in a sequence."""
-        if START_META_KEY in response.meta:
-            return False
         row = response.meta.get(ROW_META_KEY)
-        return self.duplicates.repeats(response.url, referer_of(response), page, row)
+        if START_META_KEY in response.meta or row is None:
+            return False
+        new_links = (
+            link
+            for link in links
+            if link not in self._recent and self.scope.has(link) and not self.keeper.is_queued(link)
+        )
+        return self.duplicates.repeats(response.url, referer_of(response), page, row, new_links)
 
     def _withhold(self, response: HtmlResponse, head: Head | None) -> None:
         """Note which header or tag asks not to index a start page."""
@@ -475,8 +480,7 @@ class SiteSpider(DiscoverySpider):
         url = clean_address(response.url)
         if "redirect_urls" in response.meta:
             url = self.traps.sessions.plain(url)  # the server's redirect added the session id
-        plain = self.traps.sessions.plain(url)
-        if plain != url:  # which was found out while the page was on its way
+        if plain := self.traps.sessions.found(url):  # while the page was on its way
             yield self._page_request(plain, 0)
             self._skip(response, "duplicate")
             return
