@@ -17,6 +17,7 @@ DISALLOW_LINE = re.compile(r"\s*d[a-z]*l[ao]w\b", re.IGNORECASE)
 LINE_END = re.compile(r"\r\n?|\n")
 # A name of a user agent: its first word, and words with a version, but for parts of addresses.
 NAME = re.compile(r"^[\w-]+|(?<![\w./:@-])[\w-]+(?=/[\d.])", re.ASCII)
+NO_TOKEN = re.compile(r"[^a-z_-]")
 EVERY_AGENT = "*"
 
 
@@ -27,7 +28,8 @@ class RobotsTxt:
     """
 
     def __init__(self, text: str) -> None:
-        self._lines = LINE_END.split(text.removeprefix("\ufeff"))
+        # A byte order mark, or what is left of one.
+        self._lines = LINE_END.split(text.lstrip("\ufeff\ufffd"))
         self._rules: dict[str, Protego] = {}
 
     @cached_property
@@ -70,20 +72,25 @@ class RobotsTxt:
         other lines are empty.
         """
         names = {name.lower() for name in NAME.findall(agent)}
-        is_named = any(
-            match[1].lower() in names for match in map(AGENT_LINE.match, self._lines) if match
-        )
+        agents = map(AGENT_LINE.match, self._lines)
+        is_named = any(not names.isdisjoint(_names(match)) for match in agents if match)
         wanted = names if is_named else {EVERY_AGENT}
         own_lines, group, has_rules = [], set[str](), False
         for line in self._lines:
             if agent_line := AGENT_LINE.match(line):
                 group = set() if has_rules else group
-                group.add(agent_line[1].lower())
+                group |= _names(agent_line)
                 has_rules = False
             has_rules = has_rules or RULE_LINE.match(line) is not None
             is_own = not agent_line and not wanted.isdisjoint(group)
             own_lines.append(line if is_own else "")
         return own_lines
+
+
+def _names(agent_line: re.Match[str]) -> set[str]:
+    """Return the name in a line, and its beginning of letters, ``_`` and ``-`` (RFC 9309, 2.2.1)."""
+    name = agent_line[1].lower()
+    return {name, NO_TOKEN.split(name)[0] if name != EVERY_AGENT else name}
 
 
 def _rules(lines: list[str]) -> Protego:

@@ -25,6 +25,7 @@ OURS = "Disallow: /tea\n\nUser-agent: *\nDisallow: /cake\n"
         ("contentspider*", True),
         ("contentspider of ours", True),
         ("contentspider# us", True),
+        ("contentspider2", True),
         ("content", False),
         ("c", False),
         ("contentspider-news", False),
@@ -87,6 +88,7 @@ def test_lines_are_read_as_crawlers_read_them(end: str) -> None:
         (" USER-AGENT :*", "  disallow:/tea  # of ours"),
         ("user agent: *", "dissallow: /tea"),
         ("useragent *", "disallow /tea"),
+        ("\ufffd\ufffdUser-agent: *", "Disallow: /tea"),
         ("User-agent: * of all", "Disallow: /*ea$"),
     ):
         assert not allowed(end.join(lines)), lines
