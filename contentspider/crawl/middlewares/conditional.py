@@ -91,7 +91,7 @@ class ConditionalMiddleware(Component):
         revisits = self.keeper.revisits
         if response.status != NOT_MODIFIED_STATUS or known_id is None or revisits is None:
             return response
-        page = revisits.stored_page(known_id)
+        page = self._unchanged(request, response, known_id) or revisits.stored_page(known_id)
         is_same_body = SAME_BODY in response.flags
         if page is None or (not is_same_body and self._must_check(request)):
             # If this crawl reads pages in another way than the last crawl, a difference does not
@@ -104,6 +104,15 @@ class ConditionalMiddleware(Component):
         self.stats.inc_value(f"contentspider/pages/{kind}")
         fields = {"headers": response.headers, "flags": [*response.flags, NOT_MODIFIED]}
         return HtmlResponse(response.url, request=request, encoding="utf-8", **fields)
+
+    def _unchanged(self, request: Request, response: Response, known_id: str) -> Page | None:
+        """Return a page that this crawl would read as the last one; None if it must be read."""
+        assert self.keeper.revisits
+        state = self.holder.site(response.url)
+        if not state.is_settled or request.meta.get("redirect_urls"):
+            return None
+        page = self.keeper.revisits.unchanged_page(known_id, state.reading_key)
+        return page if page is not None and page.url == response.url else None
 
     def _must_check(self, request: Request) -> bool:
         """Count an answer 304 of a site; tell whether its page must be fetched as a check."""
@@ -193,8 +202,9 @@ def note_answer(
         is_unsent and SAME_BODY not in response.flags,
     )
     with keeper.guarded:
-        known_links = known_page.links if known_page is not None else None
-        number = keeper.book.answers.put_links(links, known_links)
+        number = known_page.links if known_page is not None else None
+        if not (is_unsent and links):  # otherwise the links are those of the known page
+            number = keeper.book.answers.put_links(links, number)
         keeper.book.answers.put(row, replace(answer, links=number))
 
 

@@ -12,12 +12,14 @@ from urllib.parse import parse_qsl, urlencode
 from scrapy.utils.datatypes import LocalCache
 from w3lib.url import canonicalize_url
 
+from contentspider.crawl.base.known_page import as_known
 from contentspider.crawl.base.outcomes import Retry
 from contentspider.crawl.revisits.copies import MIN_TEXT_CHARS
 from contentspider.ground.addresses import absolute, clean_address, split_address
 from contentspider.recrawl.counters import without_counter
 from contentspider.site.models.record import page_id
 from contentspider.site.title import page_title
+from contentspider.state.book.reading import dump_claims
 
 if TYPE_CHECKING:
     from contentspider.crawl.queue.keeper import BookKeeper
@@ -53,10 +55,11 @@ class Duplicates:
         # The claims of the last page and address, which are needed several times.
         self._last_claims: tuple[Page | None, str, list[bytes]] = (None, "", [])
 
-    def claim(self, address: str, page: Page, row: int | None) -> bool:
+    def claim(self, address: str, page: Page, row: int | None, is_repeated: bool = False) -> bool:
         """Claim a page for the address in *row*. Return False if the page is a duplicate:
         another address of the site has claimed the same text and title, or (if the text is short)
         another form of the same address has, or the page's original in earlier crawls has.
+        *is_repeated* is noted for the next crawl (`Reading`).
         """
         owner, site = row or -next(self._rowless_owners), self._site_of(address)
         self._unknown.discard(page_id(address))
@@ -69,24 +72,28 @@ class Duplicates:
                 # The original page has claimed its own id.
                 keys += [_key(original)] if original else []
             other_canonical = canonical if canonical != address else ""
-            return self._keeper.book.claims.claim(keys, owner, other_canonical)
+            is_first = self._keeper.book.claims.claim(keys, owner, other_canonical)
+            if is_first and row is not None and not other_canonical and as_known(page) is None:
+                reading = dump_claims(self._claims(address, page), is_repeated)
+                self._keeper.book.answers.note_reading(row, reading)
+            return is_first
         return False
 
-    def claim_content(self, page: Page, content: str, row: int) -> bool:
-        """Claim the main content of a page for its canonical address. Return False if the page is a
-        duplicate: another page with the same canonical address has the same title and content. The
-        titles are without the name of the site, which twins for mobiles and AMP write differently.
+    def content_claim(self, page: Page, content: str) -> bytes:
+        """Return the claim on the main *content* of a page for its canonical address; b"" for a
+        short text. Of two pages with one claim (the same canonical address, title and content), the
+        second is a duplicate. The titles are without the name of the site, which twins for mobiles
+        and AMP write differently.
         """
         if len(content) < MIN_TEXT_CHARS:
-            return True
+            return b""
         canonical = page_id(self._canonical(page.url, page) or page.url)
-        key = _key("\n".join([canonical, page_title(page), content]))
-        with self._keeper.guarded:
-            return self._keeper.book.claims.claim([key], row)
-        return True
+        return _key("\n".join([canonical, page_title(page), content]))
 
     def _claims(self, address: str, page: Page) -> list[bytes]:
         """Return the keys of the texts that a page claims for an address."""
+        if known := as_known(page):
+            return list(known.reading.claims)
         if self._last_claims[0] is not page or self._last_claims[1] != address:
             canonical = self._canonical(address, page)
             title, texts = page.hints.titles[:1], [block.text for block in page.content.blocks]
@@ -146,6 +153,7 @@ class Duplicates:
             revisits is None
             or revisits.is_first
             or row is None
+            or as_known(page) is not None
             or not self._keeper.addresses.may_wait
             or sum(len(block.text) for block in page.content.blocks) < MIN_TEXT_CHARS
             or not revisits.known_copies.unread_original(page, address, self._site_of(address))
@@ -163,7 +171,7 @@ class Duplicates:
         the sequence has led to other pages: photos may have the same text.
         """
         place = _Numbered.read(address)
-        if place is None:
+        if place is None or as_known(page) is not None:
             return False
         sequence = place.sequence
         if any(_sequence_of(link) != sequence for link in new_links):
@@ -172,12 +180,20 @@ class Duplicates:
         is_long = sum(len(block.text) for block in page.content.blocks) >= MIN_TEXT_CHARS
         key = [_key(_sequence_text(place, page))]
         with self._keeper.guarded:
-            if self._keeper.book.claims.has(key, row):
+            if self._keeper.book.claims.has(key, row) or self._is_known(previous, key[0]):
                 return _sequence_of(previous) == sequence and (
                     is_long or sequence in self._listings
                 )
             self._keeper.book.claims.claim(key, row)
         return False
+
+    def _is_known(self, address: str, key: bytes) -> bool:
+        """Tell whether a page that this crawl did not read again has a text in a sequence."""
+        place, revisits = _Numbered.read(address), self._keeper.revisits
+        if place is None or revisits is None or revisits.is_first:
+            return False
+        page = revisits.stored_page(page_id(address))
+        return page is not None and _key(_sequence_text(place, page)) == key
 
     def defer_for_session(self, address: str, page: Page, row: int | None) -> bool:
         """Defer a page until it is known whether its address has a session id. Return whether the
@@ -202,6 +218,8 @@ class Duplicates:
 
     def _canonical(self, address: str, page: Page) -> str:
         """Return the canonical address that the page names, "" if none on the same site."""
+        if as_known(page) is not None:
+            return ""  # it names no other address
         canonical = absolute(address, page.hints.canonical) if page.hints.canonical else ""
         is_same_site = canonical and self._site_of(canonical) == self._site_of(address)
         return canonical if is_same_site else ""

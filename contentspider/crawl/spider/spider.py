@@ -35,6 +35,7 @@ from contentspider.crawl.base.links import (
 )
 from contentspider.crawl.base.logins import Logins, read_logins
 from contentspider.crawl.base.meta import (
+    CHECK_META_KEY,
     ORPHAN_META_KEY,
     PAGE_META_KEY,
     ROW_META_KEY,
@@ -497,7 +498,11 @@ class SiteSpider(DiscoverySpider):
             ):
                 yield self._page_request(canonical, 1)
                 return
-        if self.duplicates.claim(url, page, row):
+        reading = None
+        if self.revisits is not None and CHECK_META_KEY in response.meta:
+            reading = self.revisits.same_reading(page)
+        is_repeated = not self.traps.has_new_text(page, reading)
+        if self.duplicates.claim(url, page, row, is_repeated):
             item = ContentItem.from_response(response)
             item.url, item.id = self.duplicates.item_address(url, page), page_id(url)
             yield item

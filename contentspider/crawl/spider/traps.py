@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from scrapy.utils.datatypes import LocalCache
 
+from contentspider.crawl.base.known_page import as_known
 from contentspider.crawl.base.links import MAX_LINKS
 from contentspider.crawl.spider.sessions import SURE, SessionNames
 from contentspider.ground.addresses import split_address
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from contentspider.page.input.page import Page
+    from contentspider.state.book.reading import Reading
 
 logger = logging.getLogger(__name__)
 
@@ -59,6 +61,8 @@ class Traps:
         self._crawler = crawler
         self._warned: set[str] = set()
         self._texts = TextFilter()
+        # The last page, and whether it had new text.
+        self._last: tuple[Page | None, bool] = (None, True)
         self._has_repeats = lru_cache(maxsize=10_000)(has_repeats)
         # By shape, the number of pages in a row without new text, and the number of their links.
         self._barren: LocalCache[str, tuple[int, int]] = LocalCache(MAX_SHAPES)
@@ -70,7 +74,7 @@ class Traps:
         """Return the links of a page that the crawl should follow."""
         shape = shape_of(page.url)
         pages, link_count = self._barren.pop(shape, (0, 0))
-        if not self._texts.add_page(page, shape):
+        if not self.has_new_text(page):
             pages += 1
             self._barren[shape] = pages, link_count + len(links)
         is_barren = self._is_barren(shape)
@@ -84,6 +88,17 @@ class Traps:
             else:
                 followed += self.sessions.tests(link)
         return list(dict.fromkeys(followed))
+
+    def has_new_text(self, page: Page, reading: Reading | None = None) -> bool:
+        """Tell whether a page has new text among the pages of its shape, in the order of the calls.
+        A page that is as it was in the last crawl, with the result *reading*, has it if it had it
+        then.
+        """
+        if self._last[0] is not page:
+            if known := as_known(page):
+                reading = known.reading
+            self._last = page, not reading.is_repeated if reading else self._texts.add_page(page)
+        return self._last[1]
 
     def is_barren_source(self, address: str) -> bool:
         """Tell whether the last page with an address of the same shape had no new text."""
@@ -220,12 +235,13 @@ class TextFilter:
             self._clear()
         return is_new
 
-    def add_page(self, page: Page, shape: str) -> bool:
+    def add_page(self, page: Page) -> bool:
         """Add a page's texts; return whether the page has new text among the pages of its shape.
 
         Texts are compared with their numbers masked. A text with only new numbers counts
         too, if the page has `NEW_NUMBERS` of them (see `numbered_texts`).
         """
+        shape = shape_of(page.url)
         if "#" not in shape and "?" not in shape:
             return True
         parts = split_address(page.url)

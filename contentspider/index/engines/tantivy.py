@@ -19,7 +19,7 @@ import tantivy
 from filelock import FileLock, Timeout
 
 from contentspider.ground.atomic import write_atomically
-from contentspider.index.engine import Hit, Refusal, Results, redacted_url
+from contentspider.index.engine import Hit, Refusal, Results
 from contentspider.index.engines.tantivy_terms import (
     KIND,
     PAGE,
@@ -35,7 +35,7 @@ from contentspider.index.engines.tantivy_terms import (
     to_tantivy,
     with_order_value,
 )
-from contentspider.index.errors import EngineDownError, EngineError, IndexDamagedError
+from contentspider.index.errors import EngineDownError, EngineError, IndexDamagedError, redacted_url
 from contentspider.index.own_fields import TEXT
 from contentspider.index.schema import FACETS, TEXT_FIELDS, Document, DocumentState, Manifest
 from contentspider.index.term_engine import TermEngine

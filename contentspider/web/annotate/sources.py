@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path, PurePosixPath
@@ -22,7 +22,8 @@ from contentspider.ground.sites import SiteKeys, folder_name
 from contentspider.page.input.body import as_utf8
 from contentspider.page.input.files import html_files, unpacked
 from contentspider.site.sample import sample_order
-from contentspider.state.crawls.export import find_crawl, open_crawl_data
+from contentspider.state.crawls.books import read_book
+from contentspider.state.crawls.export import find_crawl
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -209,7 +210,8 @@ def _read_addresses(path: Path) -> list[str]:
 
 def _crawled_addresses(name: str, state_dir: str, max_pages: int) -> list[str]:
     """Return the addresses of a sample of the pages in a crawl's book."""
-    with open_crawl_data(find_crawl(name, state_dir)) as (_, pages, _):
+    with closing(read_book(find_crawl(name, state_dir))) as book:
+        pages = book.stored_pages
         addresses = [page.url for site in sorted(pages.sites())[:1] for page in pages.sample(site)]
     return addresses[:max_pages]
 
