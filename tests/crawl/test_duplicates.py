@@ -264,3 +264,8 @@ def test_pages_beyond_last_one_are_no_items(tmp_path: Path, site: Site) -> None:
     pages = {f"/topic/{topic}/{number}" for topic in (7, 8) for number in (1, 2, 3)}
     assert found == {""} | pages
     assert len([path for path in site.requests if path.startswith("/topic/")]) == 8
+    run("crawl", site.url, "--own-site", cwd=tmp_path)
+    again = {
+        str(item["url"]).removeprefix(site.url) for item in read_jsonl(tmp_path / "pages.jsonl")
+    }
+    assert again == found

@@ -178,13 +178,14 @@ class Duplicates:
             self._listings[sequence] = None
             return False
         is_long = sum(len(block.text) for block in page.content.blocks) >= MIN_TEXT_CHARS
-        key = [_key(_sequence_text(place, page))]
+        may_repeat = is_long or sequence in self._listings
+        is_next = _sequence_of(previous) == sequence
+        key = _key(_sequence_text(place, page))
         with self._keeper.guarded:
-            if self._keeper.book.claims.has(key, row) or self._is_known(previous, key[0]):
-                return _sequence_of(previous) == sequence and (
-                    is_long or sequence in self._listings
-                )
-            self._keeper.book.claims.claim(key, row)
+            is_known = self._keeper.book.claims.has([key], row)
+            if is_known or (is_next and self._is_known(previous, key)):
+                return is_next and may_repeat
+            self._keeper.book.claims.claim([key], row)
         return False
 
     def _is_known(self, address: str, key: bytes) -> bool:
