@@ -9,13 +9,13 @@ from uuid import uuid4
 import pytest
 
 from contentspider.crawl.base.known_page import KnownPage
+from contentspider.crawl.spider.sessions import without_session
 from contentspider.crawl.spider.traps import (
     BARREN_PAGES,
     TextFilter,
     Traps,
     has_repeats,
     shape_of,
-    without_session,
 )
 from contentspider.page.input.page import Page
 from contentspider.state.book.reading import Reading

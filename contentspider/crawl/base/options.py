@@ -92,6 +92,10 @@ class CrawlOptions:
     obey_meta_robots: bool = option(
         True, "Obey noindex and nofollow of pages (meta robots, X-Robots-Tag)."
     )
+    alternates: bool = option(
+        False, "Request pages in other languages that only hreflang names, in pages and sitemaps"
+        " (docs/fetching.md)."
+    )
     obey_directives: bool = option(
         True, "Leave out text that its owner excludes from search engines: data-nosnippet,"
         " googleoff, noindex and the like (docs/fetching.md; --no-directives: keep it).",

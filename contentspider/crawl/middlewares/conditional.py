@@ -50,6 +50,8 @@ BODY_VALIDATOR = "body:"
 # Headers that change how a page is read.
 READING_HEADERS = ("Content-Type", "X-Robots-Tag")
 CONDITIONAL_HEADERS = {"etag": "If-None-Match", "last_modified": "If-Modified-Since"}
+# The ETag of a compressed body: the name of the coding follows the tag of the file.
+CODED_ETAG = re.compile(r'((?:W/)?"[^"]+?)-{1,2}(?:gzip|deflate|br|zstd)"')
 
 
 class ConditionalMiddleware(Component):
@@ -159,12 +161,18 @@ def body_validator(response: Response, reading_key: str) -> str:
 
 
 def conditional_headers(previous: PageVersion | OwnAnswer) -> dict[str, str]:
-    """Return the headers that request an address only if it has changed since *previous*."""
+    """Return the headers that request an address only if it has changed since *previous*.
+
+    Apache's mod_deflate and mod_brotli add the coding to the ETag of a compressed body, but compare
+    with the tag of the file (2.4.71): both tags are sent.
+    """
     headers = {}
     for name, header_name in CONDITIONAL_HEADERS.items():
         validator = getattr(previous, name)
         if validator and not validator.startswith(BODY_VALIDATOR):
             headers[header_name] = validator
+    if coded := CODED_ETAG.fullmatch(headers.get("If-None-Match", "")):
+        headers["If-None-Match"] += f', {coded[1]}"'
     return headers
 
 
