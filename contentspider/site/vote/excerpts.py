@@ -55,8 +55,8 @@ def teaser(site: SiteBlocks, prior: Floats) -> Bools:
 
 @cached_per_site
 def _teasers(site: SiteBlocks) -> Bools:
-    """Tell which blocks are in a slot whose prose mostly begins longer texts of other pages."""
-    prose = np.flatnonzero(site.chars >= SENTENCE_CHARS)
+    """Tell which blocks are in a slot whose text mostly begins longer texts of other pages."""
+    prose = np.flatnonzero((site.chars >= SENTENCE_CHARS) & ~site.headings)
     blocks = all_blocks(site)
     texts = [_beginning(blocks[index]) for index in prose.tolist()]
     sources = site.sources[prose].tolist()
@@ -72,9 +72,8 @@ def _teasers(site: SiteBlocks) -> Bools:
         and not sources_of[following[text]] <= {source}
         for text, source in zip(texts, sources, strict=True)
     ]
-    is_prose = (site.chars >= SENTENCE_CHARS).astype(float)
     pages = count_pages(site.slot_numbers, site.sources)[site.slot_numbers]
-    in_slot = group_mean(site.slot_numbers, begins, is_prose)
+    in_slot = group_mean(site.slot_numbers, begins, site.chars)
     return np.asarray((in_slot > TEASERS_SHARE) & (pages >= TEMPLATE_PAGES))
 
 
