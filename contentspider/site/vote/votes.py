@@ -53,6 +53,8 @@ LABEL_COMPANY = 1.5
 HEADLINE = 3.0
 # A block has this many neighbours before and after it.
 REACH = 3
+# In the end, the prior of a block counts like the votes of this many pages.
+PRIOR_PAGES = 3
 # Elements that name facts. Tables and lists of terms on many pages have the same names of facts.
 FACT_NAMES = frozenset(["th", "dt"])
 
@@ -134,6 +136,7 @@ def vote(
     against = strongest_evidence(site, prior, objections)
     odds = odds + needed_odds(site, odds, against <= 0)
     odds = adjust_short_texts(site, odds - against, against > 0)
+    odds = odds + page_share(site) * (log_odds(prior) - odds)
     headline = headlines(site, odds) & (against <= 0)
     odds = np.where(headline, np.maximum(odds, HEADLINE), odds)
     return np.asarray(1 / (1 + np.exp(-odds)), dtype=np.float32)
@@ -155,6 +158,14 @@ def mean_odds(site: SiteBlocks, prior: Floats, voters: Sequence[Voter]) -> Float
     odds = [voter.weight * log_odds(voter.probability(site, prior)) for voter in voters]
     mean = np.sum(odds, axis=0) / sum(voter.weight for voter in voters)
     return np.asarray(mean + leniency(site))
+
+
+def page_share(site: SiteBlocks) -> float:
+    """Return how much the prior counts by itself beside the whole vote, from 0 to 1.
+
+    The fewer pages a site has, the less they say of a block that its own page does not say.
+    """
+    return PRIOR_PAGES / (site.distinct_pages + PRIOR_PAGES)
 
 
 def leniency(site: SiteBlocks) -> float:
