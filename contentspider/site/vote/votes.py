@@ -233,8 +233,8 @@ def _title_blocks(site: SiteBlocks) -> list[list[tuple[int, list[int]]]]:
     """Return the blocks of each page that may be its headline, each with those that repeat it.
 
     It is the ``h1`` with the longest part of the page's title; on a page without one, each
-    heading, and block outside of links, that has at least half of the title. Blocks that many pages repeat are the
-    site's name, and do not count.
+    heading, and block outside of links, that has at least half of the title. Blocks that many pages
+    repeat are the site's name, and do not count.
     """
     title_blocks = []
     is_own = (site.headings | (site.link_share < 0.5)) & (repeat_shares(site) <= TEMPLATE_SHARE)
