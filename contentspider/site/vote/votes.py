@@ -135,8 +135,9 @@ def vote(
     odds = odds + relevance_odds(site, odds)
     against = strongest_evidence(site, prior, objections)
     odds = odds + needed_odds(site, odds, against <= 0)
-    odds = adjust_short_texts(site, odds - against, against > 0)
+    odds = odds - against
     odds = odds + page_share(site) * (log_odds(prior) - odds)
+    odds = adjust_short_texts(site, odds, against > 0)
     headline = headlines(site, odds) & (against <= 0)
     odds = np.where(headline, np.maximum(odds, HEADLINE), odds)
     return np.asarray(1 / (1 + np.exp(-odds)), dtype=np.float32)
