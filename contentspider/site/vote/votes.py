@@ -55,6 +55,8 @@ HEADLINE = 3.0
 REACH = 3
 # In the end, the prior of a block counts like the votes of this many pages.
 PRIOR_PAGES = 3
+# Where the blocks of a cluster disagree most, the prior of each counts this share.
+DISAGREEING = 0.5
 # Elements that name facts. Tables and lists of terms on many pages have the same names of facts.
 FACT_NAMES = frozenset(["th", "dt"])
 
@@ -136,7 +138,7 @@ def vote(
     against = strongest_evidence(site, prior, objections)
     odds = odds + needed_odds(site, odds, against <= 0)
     odds = odds - against
-    odds = odds + page_share(site) * (log_odds(prior) - odds)
+    odds = odds + page_share(site, prior) * (log_odds(prior) - odds)
     odds = adjust_short_texts(site, odds, against > 0)
     headline = headlines(site, odds) & (against <= 0)
     odds = np.where(headline, np.maximum(odds, HEADLINE), odds)
@@ -161,12 +163,19 @@ def mean_odds(site: SiteBlocks, prior: Floats, voters: Sequence[Voter]) -> Float
     return np.asarray(mean + leniency(site))
 
 
-def page_share(site: SiteBlocks) -> float:
-    """Return how much the prior counts by itself beside the whole vote, from 0 to 1.
+def page_share(site: SiteBlocks, prior: Floats) -> Floats:
+    """Return how much the prior of each block counts beside the whole vote, from 0 to 1.
 
-    The fewer pages a site has, the less they say of a block that its own page does not say.
+    The fewer pages a site has, and the less the blocks of a cluster agree, the less they say of a
+    block that its own page does not say. A slot that holds all that a page has, such as a cell of a
+    layout table, has blocks that the prior is sure of either way.
     """
-    return PRIOR_PAGES / (site.distinct_pages + PRIOR_PAGES)
+    of_few_pages = PRIOR_PAGES / (site.distinct_pages + PRIOR_PAGES)
+    mean = by_cluster(site, prior)
+    variance = group_mean(site.clusters, prior**2, site.weights) - mean**2
+    # 0: all blocks have the same probability; 1: each has 0 or 1.
+    disagreement = (variance / np.maximum(mean * (1 - mean), 1e-3)).clip(0, 1)
+    return np.asarray(of_few_pages + (1 - of_few_pages) * DISAGREEING * disagreement**2)
 
 
 def leniency(site: SiteBlocks) -> float:
