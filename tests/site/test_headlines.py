@@ -65,12 +65,3 @@ def test_title_above_the_text_is_the_headline_of_a_page_without_h1(above, chance
     assert (found[first] > 0.9).tolist() == [is_kept] * len(names)
     others = np.isin(texts, names) & ~first & np.array([b.tag != "h1" for b in all_blocks(site)])
     assert (found[others] < 0.5).all(), "what stands below the text is no headline"
-
-
-@pytest.mark.parametrize(("pages", "is_kept"), [(2, False), (60, True)])
-def test_prior_counts_beside_the_vote_of_few_pages(pages, is_kept) -> None:
-    # Most pages of a slot are kept, and one is not, by its own page.
-    site = site_of([f"<p>{prose(number)}</p>" for number in range(pages)])
-    prior = np.full(pages, 0.65, dtype=np.float32)
-    prior[0] = 0.03
-    assert (vote(site, prior, prior, objections=())[0] > 0.5) == is_kept
