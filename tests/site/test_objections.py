@@ -79,6 +79,14 @@ def test_prose_of_most_pages_is_template_text_wherever_it_stands(having, is_temp
     assert marked(site, found) == ([NOTICE] if is_template else [])
 
 
+def test_page_may_have_prose_of_the_template_in_its_own_text() -> None:
+    bodies = with_notice(10, 10)
+    bodies[0] += f"<main><q>{NOTICE}</q></main>"
+    site = site_of(bodies)
+    found = objections.template_prose(site, even(site))
+    assert found.tolist() == where(site, lambda slot: slot.endswith("div.note")).tolist()
+
+
 @pytest.mark.parametrize("length", [SENTENCE_CHARS - 1, SENTENCE_CHARS])
 def test_short_repeated_texts_are_not_template_prose(length) -> None:
     notice = "x" * length

@@ -74,9 +74,12 @@ def template_prose(site: SiteBlocks) -> Bools:
 
     Headings do not count as prose, even long ones: a form has headings wherever it recurs.
     """
-    pages = count_pages(site.texts, site.sources)[site.texts]
+    recurs, pages = _recurs(site), count_pages(site.texts, site.sources)[site.texts]
     is_common = (2 * pages > site.distinct_pages) & (pages > TEMPLATE_PAGES)
-    return (_recurs(site) | is_common) & (site.chars >= SENTENCE_CHARS) & ~site.headings
+    # A page that has the text at its usual place may have it in its own text, too.
+    page_texts = number_pairs(site.pages, site.texts)
+    is_common &= np.bincount(page_texts, recurs)[page_texts] == 0
+    return (recurs | is_common) & (site.chars >= SENTENCE_CHARS) & ~site.headings
 
 
 @cached_per_site
