@@ -18,7 +18,8 @@ cdef enum:
 
 cdef struct MarkText:
     int at, length  # in `Elements.marks`
-    bint is_bold, is_code, is_link
+    bint is_bold, is_code
+    bint is_link  # to another page, not to the file of a picture
 
 cdef struct Tag:
     Kind kind

@@ -6,7 +6,7 @@ cimport cython
 from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_GET_SIZE, PyByteArray_Resize
 from cpython.bytes cimport PyBytes_AS_STRING
 from cpython.unicode cimport PyUnicode_DecodeUTF8
-from libc.string cimport memcpy, strcmp, strlen, strncmp
+from libc.string cimport memcpy, strcmp, strcspn, strlen, strncmp
 from lxml.includes cimport etreepublic as etree
 from lxml.includes.tree cimport XML_ELEMENT_NODE, XML_TEXT_NODE, const_xmlChar
 from lxml.includes.tree cimport xmlAttr, xmlDoc, xmlDtd, xmlNode
@@ -21,6 +21,11 @@ cdef const char** NAMES = [
     "id", "class", "role", "itemprop", "hidden", "style", "href", "shadowrootmode", "aria-hidden",
     "colspan", "rowspan", "name", "data-cfemail",
 ]
+cdef const char** PICTURE_FILES = [
+    ".jpg", ".jpeg", ".png", ".gif", ".webp", ".svg", ".avif", ".bmp", ".tif", ".tiff",
+]
+DEF PICTURES = 10
+DEF MAX_ENDING = 5
 cdef const char** EXCLUSIONS = ["data-swiftype-index", "data-nosnippet", "data-elastic-exclude"]
 
 # The kinds by their numbers, in the order of `Kind`.
@@ -124,7 +129,7 @@ cdef class Elements:
             if length == 0:
                 return 0
         number = self.add_mark(href, length)
-        self.mark_texts.back().is_link = True
+        self.mark_texts.back().is_link = not shows_picture(href)
         return number
 
     cdef str email(self):
@@ -306,3 +311,25 @@ cdef bint is_called(xmlNode* node, const char* name) noexcept:
         and (node.ns is NULL or node.ns.href is NULL)
         and strcmp(<const char*>node.name, name) == 0
     )
+
+
+cdef bint shows_picture(const char* href) noexcept:
+    """Tell whether an address is that of a picture file: such a link leads to no other page.
+
+    Wikis have pages with such names, but behind a colon (``File:Tea.jpg``).
+    """
+    cdef size_t end = strcspn(href, "?#"), dot = end, i
+    cdef char ending[MAX_ENDING + 1]
+    while dot > 0 and end - dot < MAX_ENDING and href[dot] != c".":
+        dot -= 1
+    for i in range(end - dot):
+        ending[i] = href[dot + i] | 0x20  # lower case; a dot stays a dot
+    ending[end - dot] = 0
+    for i in range(PICTURES):
+        if strcmp(ending, PICTURE_FILES[i]) == 0:
+            while dot > 0 and href[dot] != c"/":
+                if href[dot] == c":" or strncmp(href + dot, "%3", 2) == 0:
+                    return False
+                dot -= 1
+            return True
+    return False

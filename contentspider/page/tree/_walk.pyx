@@ -26,7 +26,7 @@ from contentspider.page.tree._images cimport Pictures
 from contentspider.page.tree._scripts cimport Segments, drop_stand_ins, is_seen_without_scripts
 from contentspider.page.tree._text cimport Run
 from contentspider.page.tree._furniture cimport (
-    anchor_of, is_furniture, is_note_marker, language_of, links_own_heading, text_below,
+    anchor_of, is_furniture, is_note_marker, is_panel, language_of, links_own_heading, text_below,
 )
 from contentspider.page.tree._table cimport Tables
 from contentspider.page.tree._tree cimport Paths, Tree
@@ -350,6 +350,8 @@ cdef class _Walk:
             return False
         if self.segments.is_segment(node, self.elements.values[ID], &self.has_moved):
             return self.has_moved
+        if is_panel(node):
+            return False
         self.has_hidden = True
         return True
 
