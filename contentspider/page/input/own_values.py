@@ -9,10 +9,9 @@ from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from contentspider.page.about.dates import parse_date
 from contentspider.page.about.jsonld import MAX_VALUES, kinds, main_entity, strings_of
 from contentspider.page.about.things import StatedThings
-from contentspider.page.about.written_dates import find_dates
+from contentspider.page.about.written_dates import read_date
 from contentspider.page.words.tidy import tidy
 
 if TYPE_CHECKING:
@@ -208,8 +207,7 @@ def typed(text: str, kind: str, is_data: bool = False) -> str | float | None:
     if kind == NUMBER:
         return number_in(text, is_data)
     if kind == DATE:
-        written = (found.date for found in find_dates(text, LAST_DAY))
-        return parse_date(text, LAST_DAY) or next(written, None)
+        return read_date(text, LAST_DAY) or None
     return text or None
 
 
