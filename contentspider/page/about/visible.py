@@ -29,6 +29,7 @@ MAX_BLOCKS = 300
 BEFORE, AFTER = 4, 8
 # Cards of other stories above the headline are looked for in this number of blocks before it.
 CARD_BLOCKS = 12
+MIN_CARDS = 2
 # Longer blocks are prose. A date or name in prose can be about anything.
 MAX_BYLINE_CHARS = 160
 MAX_NAME_CHARS = 60
@@ -42,7 +43,7 @@ DATE_STEP = re.compile(
 
 # Path steps of quoted posts, of comments, and of boxes about other pages.
 OTHERS_STEP = re.compile(
-    r"(?:^|/)blockquote(?![^/.#])|(?<![a-z])(?:comments?|related|recommended|suggested|tweets?"
+    r"(?<![a-z])(?:comments?|related|recommended|suggested|tweets?"
     r"|twitter-tweet|toots?|sidebar|most-read|trending)(?![a-z])",
     re.IGNORECASE,
 )
@@ -85,13 +86,13 @@ def beside_headline(blocks: Sequence[Block], title: str) -> Sequence[Block]:
         return ()
     near = [
         *_above(blocks[max(0, headline - CARD_BLOCKS) : headline]),
-        *_below(blocks[headline + 1 : headline + 1 + AFTER]),
+        *_below(blocks[headline + 1 : headline + 1 + AFTER], title_key(title)),
     ]
     path = blocks[headline].path
     return [
         block
         for block in near
-        if len(block.text) <= MAX_BYLINE_CHARS and not _is_of_others(block.path, path)
+        if len(block.text) <= MAX_BYLINE_CHARS and not _is_of_others(block, path)
     ]
 
 
@@ -115,13 +116,19 @@ def _above(blocks: Sequence[Block]) -> list[Block]:
     return near
 
 
-def _below(blocks: Sequence[Block]) -> list[Block]:
-    """Return the blocks below a headline without the dates of cards."""
-    return [
+def _below(blocks: Sequence[Block], title: str) -> list[Block]:
+    """Return the blocks below a headline, whose key is *title*, without the dates of a list of
+    cards: several have a heading with a link before the date. One such heading may name the author,
+    and the posts of a forum have the title of their topic.
+    """
+    cards = [
         block
-        for index, block in enumerate(blocks)
-        if index == 0 or not (_is_linked_heading(blocks[index - 1]) and any(_days((block,), "")))
+        for before, block in zip(blocks, blocks[1:], strict=False)
+        if _is_linked_heading(before)
+        and any(_days((block,), ""))
+        and title_key(before.text) not in title
     ]
+    return [block for block in blocks if len(cards) < MIN_CARDS or block not in cards]
 
 
 def _box(block: Block) -> str:
@@ -132,15 +139,17 @@ def _is_linked_heading(block: Block) -> bool:
     return block.tag in HEADINGS and block.tag != "h1" and 2 * block.link_chars > len(block.text)
 
 
-def _is_of_others(path: str, headline: str) -> bool:
-    """Tell whether a path leads into a quoted post or a box about other pages, that is not around
-    the *headline*.
+def _is_of_others(block: Block, headline: str) -> bool:
+    """Tell whether a block stands in a quoted post or a box about other pages, that is not around
+    the *headline* (a path). In a quoted post the date is a link.
     """
-    steps, headline_steps = path.split("/"), headline.split("/")
+    steps, headline_steps = block.path.split("/"), headline.split("/")
     shared = 0
     while shared < min(len(steps), len(headline_steps)) and steps[shared] == headline_steps[shared]:
         shared += 1
-    return OTHERS_STEP.search("/".join(steps[shared:])) is not None
+    own = steps[shared:]
+    is_quoted = block.link_chars > 0 and any(step.startswith("blockquote") for step in own)
+    return is_quoted or OTHERS_STEP.search("/".join(own)) is not None
 
 
 def _find_headline(blocks: Sequence[Block], title: str) -> int | None:

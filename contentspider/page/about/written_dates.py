@@ -38,6 +38,7 @@ YEAR = re.compile(
     r"(?<!\d)(?:(?P<year>(?:19|20)\d\d)|(?P<other>(?:13|14|25)\d\d))(?!\d)"
     r"|(?P<era>令和|平成|民國|民国)\s*(?P<count>\d{1,3}|元)(?=\s*年)"
 )
+MAY_HAVE_YEAR = re.compile(r"\d{4}|令和|平成|民[國国]")  # most texts have none of these
 OTHER_DIGITS = re.compile(r"[^\D0-9]")
 REACH = 48  # the number of characters between a year and the rest of its date, at most
 MAX_MONTH_WORDS = 3  # "Deireadh Fómhair" is October in Irish
@@ -146,6 +147,8 @@ def find_dates(text: str, now: datetime | None = None, language: str = "") -> It
     >>> [day.date for day in find_dates("Von Ada am 3. März 2013, geändert 31.10.2013")]
     ['2013-03-03', '2013-10-31']
     """
+    if not MAY_HAVE_YEAR.search(text):
+        return
     if not text.isascii():
         text = OTHER_DIGITS.sub(lambda match: str(int(match[0])), text)
     end = 0
