@@ -7,6 +7,7 @@ Only short blocks near the beginning of the page are read.
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from contentspider.page.about.authors import BYLINE, NAME, author_names
@@ -123,7 +124,7 @@ def _below(blocks: Sequence[Block], title: str) -> list[Block]:
     """
     cards = [
         block
-        for before, block in zip(blocks, blocks[1:], strict=False)
+        for before, block in pairwise(blocks)
         if _is_linked_heading(before)
         and any(_days((block,), ""))
         and title_key(before.text) not in title
