@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from contentspider.page.input.epub import is_epub, read_epub
 from contentspider.page.input.office import read_office
 from contentspider.page.input.pdf_blocks import read_pdf
 from contentspider.page.input.properties import Properties, read_properties
@@ -41,7 +42,7 @@ def read(kind: str, body: bytes, content_type: str, seconds: float) -> dict[str,
         left_out = f"{pdf.pages_left_out} pages" if pdf.pages_left_out else ""
     elif kind == "office":
         properties = read_properties(body)
-        text = read_office(body)
+        text = read_epub(body) if is_epub(body) else read_office(body)
         html, left_out, problem = text.html, text.left_out, text.problem
         properties.title = properties.title or text.heading
     elif kind == "markdown":

@@ -28,14 +28,23 @@ PAGE_NUMBER = re.compile(r"\W*(?:\d{1,4}|[ivxlc]{1,7})\W*", re.IGNORECASE)
 # Distances, in sizes of the font: between lines of a paragraph at most; of an indent at least.
 LEADING = 1.75
 INDENT = 0.8
+SAME_LINE = 0.4
 MORE_LEADING = 1.35  # a gap so much larger than the one before it ends a paragraph
-SHORT = 0.85  # a line of less than this share of its column may end a paragraph
+# A line of less than these shares of its column ends a paragraph if it ends a sentence, or if the
+# next line begins with a capital or a number (rows of a table, an address).
+SHORT, VERY_SHORT = 0.85, 0.6
 # A heading is larger than the body's text, or bold and short.
 LARGER = 1.12
 MAX_HEADING_CHARS, MAX_BOLD_CHARS = 250, 120
 MAX_HEADING_LINES = 4
 MAX_LEVEL = 6
 MAX_TITLE_CHARS = 300
+# "1. First step" begins an entry, and the line before it is short or an entry, too.
+NUMBERED = re.compile(r"(?:\d{1,3}|[a-z])[.)]\s+\S")
+# The end of an entry in a table of contents: dots and the number of a page. In a bold entry, both
+# the heading's number and the page's.
+LEADER = re.compile(r"(?:\s?\.){4,}\s*\w{1,5}$")
+CONTENTS_ENTRY = re.compile(r"[\dA-Z]{1,3}(?:\.\d+)*\.?\s.*\s\d{1,4}|.*(?:\s?\.){4,}\s*\w{1,5}")
 BULLET = re.compile(r"[•◦▪‣●○■□▸►∙·–—]\s+(?=\S)|[•◦▪‣●■▸►](?=\w)")
 WORD_END = re.compile(r"[\w-]*$")
 WORD_BEGINNING = re.compile(r"\w*")
@@ -44,8 +53,8 @@ WORDS = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 
 @dataclass
 class PdfText:
-    """The content of a PDF file as HTML, its properties, and the number of pages that were not read
-    for want of time.
+    """The content of a PDF file as HTML, its properties, and the number of pages that were not
+    read, because they are damaged or reading takes too long.
     """
 
     html: str
@@ -67,7 +76,8 @@ class _Block:
 
     @property
     def size(self) -> float:
-        return self.lines[0].size
+        """The size of its longest line: a note may begin with a raised number."""
+        return max(self.lines, key=lambda line: len(line.text)).size
 
 
 def read_pdf(body: bytes, seconds: float) -> PdfText:
@@ -82,18 +92,22 @@ def read_pdf(body: bytes, seconds: float) -> PdfText:
     with pypdfium2.PdfDocument(body) as document:
         for number in range(min(len(document), MAX_PAGES)):
             if time.process_time() > end:
-                left_out = len(document) - number
+                left_out += len(document) - number
                 break
             if chars >= MAX_CHARS:
                 break
-            page = document[number]
+            try:
+                page = document[number]
+            except pypdfium2.PdfiumError:  # this page is damaged
+                left_out += 1
+                continue
             found = list(read_lines(page, number))
             page.close()
             chars += sum(len(line.text) for line in found)
             lines += found
         stated = document.get_metadata_dict()
     blocks = _blocks(_without_running(lines))
-    body_size = _body_size(blocks)
+    body_size = _main_size((block.size, block.text) for block in blocks)
     title = stated.get("Title", "").replace("\0", "").strip()
     if is_generic_title(title):
         title = _shown_title(blocks, body_size)
@@ -133,13 +147,15 @@ def _blocks(lines: Sequence[Line]) -> list[_Block]:
     """Return the lines as blocks, with their texts joined."""
     words = Counter(word.lower() for line in lines for word in WORDS.findall(line.text))
     columns = _columns(lines)
+    large = LARGER * _main_size((line.size, line.text) for line in lines)
     blocks: list[_Block] = []
     for line in lines:
         block = blocks[-1] if blocks else None
-        if block is None or not _continues(block, line, columns):
+        if block is None or not _continues(block, line, columns, large):
             blocks.append(_Block([line], line.text))
             continue
-        block.gap = block.last.base - line.base
+        if not _is_same_line(block.last, line):
+            block.gap = block.last.base - line.base
         block.text = _joined(block, line, words)
         block.lines.append(line)
     return blocks
@@ -158,13 +174,17 @@ def _column(line: Line) -> tuple[int, int]:
     return line.page, int(line.left // 40)
 
 
-def _continues(block: _Block, line: Line, columns: dict[tuple[int, int], float]) -> bool:
-    """Tell whether a line belongs to the paragraph or heading before it."""
+def _continues(
+    block: _Block, line: Line, columns: dict[tuple[int, int], float], large: float
+) -> bool:
+    """Tell whether a line belongs to the paragraph or heading before it. A heading's font has a
+    *large* size.
+    """
     last = block.last
     gap = last.base - line.base
-    if line.page == last.page and abs(gap) < 0.4 * last.size and line.left > last.left:
-        return True  # the same line, in several parts
-    if abs(line.size - block.size) > 0.6 or BULLET.match(line.text):
+    if _is_same_line(last, line):
+        return True
+    if abs(line.size - block.size) > 0.6 or BULLET.match(line.text) or LEADER.search(last.text):
         return False
     if line.page != last.page or gap < 0:  # the next page or column
         return last.has_hyphen or (line.text[0].islower() and not SENTENCE_END.search(last.text))
@@ -179,10 +199,22 @@ def _continues(block: _Block, line: Line, columns: dict[tuple[int, int], float])
     is_end = SENTENCE_END.search(last.text) is not None
     width = columns[_column(last)] - last.left
     is_short = last.right - last.left < SHORT * width
-    if is_end and is_short:
+    is_heading = last.size >= large or _all_bold(block)
+    if last.right - last.left < VERY_SHORT * width and not (is_heading or line.text[0].islower()):
+        return False
+    if is_short and (is_end or NUMBERED.match(line.text)):
+        return False
+    if NUMBERED.match(line.text) and NUMBERED.match(block.text):
         return False
     is_indented = line.left - last.left > INDENT * line.size
     return not (is_indented and (is_end or is_short)) or bool(BULLET.match(block.text))
+
+
+def _is_same_line(last: Line, line: Line) -> bool:
+    """Tell whether a line is the rest of the one before it: words after a raised number."""
+    distance = abs(last.base - line.base)
+    is_beside = line.left > last.left and line.page == last.page
+    return is_beside and distance < SAME_LINE * max(last.size, line.size)
 
 
 def _all_bold(block: _Block) -> bool:
@@ -209,11 +241,11 @@ def _joined(block: _Block, line: Line, words: Counter[str]) -> str:
     return f"{text}-{line.text}" if keeps else text + line.text
 
 
-def _body_size(blocks: Iterable[_Block]) -> float:
-    """Return the size of most of the text, in points."""
+def _main_size(texts: Iterable[tuple[float, str]]) -> float:
+    """Return the size of the font of most text, in points."""
     sizes: Counter[float] = Counter()
-    for block in blocks:
-        sizes[block.size] += len(block.text)
+    for size, text in texts:
+        sizes[size] += len(text)
     return sizes.most_common(1)[0][0] if sizes else 0.0
 
 
@@ -221,7 +253,7 @@ def _is_heading(block: _Block, body_size: float) -> bool:
     text = block.text
     if len(block.lines) > MAX_HEADING_LINES or sum(map(str.isalpha, text)) < 2:
         return False
-    if BULLET.match(text):
+    if BULLET.match(text) or CONTENTS_ENTRY.fullmatch(text):
         return False
     if block.size >= LARGER * body_size:
         is_prose = len(text) > MAX_BOLD_CHARS and SENTENCE_END.search(text)

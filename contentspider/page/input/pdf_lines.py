@@ -76,15 +76,13 @@ class _Reader:
         shown = _clean(text[start:end])
         if not shown:
             return
-        lefts, rights, base = [], [], 0.0
-        for index in (start, end - 1):  # in texts from right to left, the first one is at the right
-            left, right, base = self._box(index)
-            lefts.append(left)
-            rights.append(right)
+        # In texts from right to left, the first character is at the right.
+        boxes = [self._box(index) for index in (start, end - 1)]
+        left, right = min(box[0] for box in boxes), max(box[1] for box in boxes)
         places = {start, (start + end) // 2, end - 1}
         sizes, bold = zip(*(self._font(index) for index in places), strict=True)
         yield Line(
-            *(shown, self._page, min(lefts), max(rights), base, sorted(sizes)[len(sizes) // 2]),
+            *(shown, self._page, left, right, boxes[0][2], sorted(sizes)[len(sizes) // 2]),
             *(all(bold), has_hyphen),
         )
 

@@ -55,7 +55,7 @@ NOTE_MARKER = re.compile(r"(?:\\\[)?(\[\^[\w-]+\])(?:\\\])?\Z")
 INDENT_CHARS = 4
 NESTED = "\u00a0\u00a0"  # indents nested lists in cells, where other spaces are not shown
 DELIMITERS = {BOLD: "**", EMPHASIS: "*", DELETED: "~~"}
-BOXES = {CHECKED: "[x] ", UNCHECKED: "[ ] "}
+BOXES = {CHECKED: "[x] ", UNCHECKED: "[ ] ", "☒ ": "[x] "}  # word processors tick with a cross
 
 
 def write_markdown(page_parts: list[Part]) -> str:
