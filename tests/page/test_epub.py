@@ -105,6 +105,10 @@ def test_title_page_and_contents_are_left_out_and_links_to_parts_are_text() -> N
     assert text.endswith("# Leaves\n\nPart one")
     guide = '<reference type="cover" href="text/c%200.xhtml"/>'
     assert "Jacket" not in markdown(["<h1>Jacket</h1>", "<p>Leaves</p>"], guide)
+    # The page that the guide calls the table of contents may have a text of its own.
+    contents = "<p>A preface</p><ul><li><a href='c%201.xhtml'>Leaves</a></li></ul>"
+    text = markdown([contents, "<p>Steam</p>"], guide.replace("cover", "toc"))
+    assert "A preface\n\nSteam" in text
 
 
 def test_pictures_have_their_texts_and_classes_of_style_sheets_are_styles() -> None:

@@ -26,6 +26,9 @@ MAX_PART_BYTES = 20_000_000  # of one part, unpacked
 # The parts that repeat the title or the headings: by ``epub:type`` in EPUB 3, by the type of a
 # reference in the guide of EPUB 2.
 REPEATING = frozenset("cover titlepage title-page toc landmarks loi lot page-list".split())
+# The page that a guide calls the table of contents may have a preface, too. Only its lists are left
+# out whose text is links in so large a share.
+LINK_SHARE = 0.8
 NOTE_TYPES = frozenset("noteref doc-noteref footnote endnote rearnote doc-footnote".split())
 NOTE_NAME = re.compile(r"foot-?note|note-?ref|endnote", re.IGNORECASE)
 NOTE_TEXT = re.compile(r"[\[(]?(?:\d{1,4}|[*†‡§¶]{1,3})[\])]?")
@@ -68,6 +71,7 @@ class _Book:
         self._archive = archive
         self._heading = ""
         self._tags: dict[str, str] = {}
+        self._contents: set[str] = set()
 
     def read(self) -> OfficeText:
         parts = self._parts()
@@ -91,6 +95,8 @@ class _Book:
             part = _PartWriter(root, path, numbers, self._tags, notes).write()
             if part is None:
                 continue
+            if path in self._contents:
+                _drop_lists_of_links(part)
             self._heading = self._heading or _first_heading(part)
             text = str(html.tostring(part, encoding="unicode"))
             chars += len(text)
@@ -116,11 +122,13 @@ class _Book:
             is_text = item.get("media-type", "").lower() in XHTML_TYPES
             if is_text and "nav" not in item.get("properties", "").split():
                 items[item.get("id")] = _path(folder, item.get("href", ""))
-        repeating = {
-            _path(folder, reference.get("href", ""))
-            for reference in _elements(package, "reference")
-            if reference.get("type", "").lower() in REPEATING
-        }
+        repeating = set()
+        for reference in _elements(package, "reference"):
+            path = _path(folder, reference.get("href", ""))
+            if reference.get("type") == "toc":
+                self._contents.add(path)
+            elif reference.get("type") in REPEATING:
+                repeating.add(path)
         spine = [items.get(ref) for ref in _values(package, "itemref", "idref")]
         names = set(self._archive.namelist())
         parts = dict.fromkeys(part for part in spine if part is not None and part in names)
@@ -274,6 +282,13 @@ def _drop(element: etree._Element, text: str = "") -> None:
         parent.text = (parent.text or "") + text
     if parent is not None:
         parent.remove(element)
+
+
+def _drop_lists_of_links(part: etree._Element) -> None:
+    for entries in list(part.iter("ul", "ol")):
+        links = sum(len(_text(link)) for link in entries.iter("a"))
+        if entries.getparent() is not None and links >= LINK_SHARE * len(_text(entries)):
+            _drop(entries)
 
 
 def _first_heading(root: etree._Element) -> str:
