@@ -195,8 +195,8 @@ class _PartWriter:
         for element in list(body.iter("a")):
             self._link(element)
         for element in body.iter("*"):
-            if element.get("id") in self._notes.names:
-                element.set("id", self._notes.names[element.get("id")])
+            if name := self._notes.names.get(element.get("id", "")):
+                element.set("id", name)
         for element in list(body.iter("img", "image")):
             _drop(element, text=_text_of_picture(element))
         etree.strip_elements(body, *DROPPED, with_tail=False)
@@ -236,14 +236,14 @@ class _PartWriter:
         path = _path(posixpath.dirname(self._path), parts.path) if parts.path else self._path
         number = self._numbers.get(path)
         target = f"part{number}-{unquote(parts.fragment)}"
-        if target in self._notes.markers:  # a link from a note back to its marker
+        if parts.fragment and target in self._notes.markers:  # a link from a note back to its marker
             _drop(link)
         elif number is not None and parts.fragment and _is_note_link(link):
             link.set("href", f"#{self._notes.name(target)}")
             link.set("role", "doc-noteref")
             for marker in (link, link.getparent()):
-                if marker is not None and marker.get("id"):
-                    self._notes.markers.add(marker.get("id"))
+                if marker is not None:
+                    self._notes.markers.add(marker.get("id", ""))
         else:
             link.attrib.pop("href", "")
 
