@@ -116,6 +116,7 @@ def table() -> dict[str, object]:
             languages[language] = dict(sorted(own.items()))
     return {
         "source": f"Unicode CLDR {get_cldr_version()}, by benchmarks/dates.py --write",
+        "license": "Unicode License V3, copyright Unicode, Inc. (unicode.org/license.txt)",
         "frequent": dict(sorted(frequent.items())),
         "languages": dict(sorted(languages.items())),
     }

@@ -236,7 +236,7 @@ class _PartWriter:
         path = _path(posixpath.dirname(self._path), parts.path) if parts.path else self._path
         number = self._numbers.get(path)
         target = f"part{number}-{unquote(parts.fragment)}"
-        if parts.fragment and target in self._notes.markers:  # a link from a note back to its marker
+        if parts.fragment and target in self._notes.markers:  # from a note back to its marker
             _drop(link)
         elif number is not None and parts.fragment and _is_note_link(link):
             link.set("href", f"#{self._notes.name(target)}")
