@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from contentspider import extract_html
+from contentspider.page.input.own_values import typed
 
 PROSE = "".join(
     f"<p>The kettle of harbour {number} was mended by its keeper, who wrote it down in the book of"
@@ -95,3 +96,9 @@ def test_first_name_that_is_a_month_is_a_name() -> None:
             f"<title>Tea</title><h1>Tea</h1><p class=author>{name}</p><p>May 2020</p>{PROSE}"
         )
         assert item.to_dict()["author"] == [name]
+
+
+def test_own_date_of_a_selector_is_read_in_language_of_page() -> None:
+    assert typed("5. listopada 2020.", "date", language="hr") == "2020-10-05"
+    assert typed("5. listopada 2020.", "date", language="pl") == "2020-11-05"
+    assert typed("5. listopada 2020.", "date") is None
