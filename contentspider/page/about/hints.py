@@ -223,7 +223,9 @@ def read_head(
         feeds=tuple(head.feeds[:MAX_FEEDS]),
         stated=tuple(text[:MAX_HINT_CHARS] for text in paper_texts[:MAX_HINTS]),
     )
-    statements = Statements(head.title, head.meta, head.entries, head.marks, head.canonical)
+    statements = Statements(
+        head.title, head.meta, head.entries, head.marks, head.canonical, hints.language
+    )
     has_texts = bool(head.entries or head.rdfa)
     return hints, statements, stated_texts(head.entries, head.rdfa) if has_texts else ()
 

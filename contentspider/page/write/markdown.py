@@ -59,7 +59,7 @@ NESTED = "\u00a0\u00a0"  # indents nested lists in cells, where other spaces are
 # Another sign begins another list.
 OTHER_SIGN = {".": ")", ")": ".", "-": "*", "*": "-"}
 DELIMITERS = {BOLD: "**", EMPHASIS: "*", DELETED: "~~"}
-BOXES = {CHECKED: "[x] ", UNCHECKED: "[ ] "}
+BOXES = {CHECKED: "[x] ", UNCHECKED: "[ ] ", "☒ ": "[x] "}  # word processors tick with a cross
 
 
 def write_markdown(page_parts: list[Part]) -> str:
