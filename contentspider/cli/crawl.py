@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import sys
 from contextlib import closing
@@ -27,6 +28,7 @@ from contentspider.ground.atomic import write_json
 from contentspider.ground.errors import ContentSpiderError, UsageError
 from contentspider.ground.extras import require
 from contentspider.ground.json_text import json_text
+from contentspider.ground.process_memory import no_collection
 from contentspider.ground.terminal import printable, say, table
 from contentspider.recrawl.changes import CHANGES, UNCHANGED
 from contentspider.run.flags import CRAWL_FLAGS
@@ -81,7 +83,10 @@ def crawl(options: argparse.Namespace) -> int:
     if not (options.url or options.input or options.index):
         options.parser.print_help(sys.stderr)
         raise UsageError("there is no address to start from; give one like https://example.org")
-    from contentspider.run import run
+    with no_collection():  # the modules, and all that they create, stay
+        from contentspider.run import run
+
+        gc.freeze()
 
     return run.crawl(options)
 

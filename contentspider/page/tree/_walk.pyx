@@ -26,16 +26,18 @@ from contentspider.page.tree._images cimport Pictures
 from contentspider.page.tree._scripts cimport Segments, drop_stand_ins, is_seen_without_scripts
 from contentspider.page.tree._text cimport Run
 from contentspider.page.tree._furniture cimport (
-    anchor_of, is_furniture, is_note_marker, language_of, links_own_heading, text_below,
+    anchor_of, is_furniture, is_note_marker, is_panel, language_of, links_own_heading, text_below,
 )
 from contentspider.page.tree._table cimport Tables
 from contentspider.page.tree._tree cimport Paths, Tree
 
+import re
+
 from contentspider.page.tree.text import clean_preformatted
 from contentspider.page.tree.formulas import formula_of
 from contentspider.page.tree.tags import (
-    CHECKED, DISPLAYED_FORMULA, FORMULA as FORMULA_MARK, NOTE, QUOTE_SIGNS, UNCHECKED,
-    is_expression, quote_marks, raised,
+    CHECKED, DISPLAYED_FORMULA, FORMULA as FORMULA_MARK, NO_NUMBER as NONE, NOTE, QUOTE_SIGNS,
+    UNCHECKED, is_expression, quote_marks, raised,
 )
 
 etree.import_lxml__etree()
@@ -47,9 +49,12 @@ cdef int MAX_QUOTED_DEPTH = 5  # of the first text in a quotation
 # The cache of paths and attributes is emptied when it has more characters than this.
 cdef Py_ssize_t MAX_CACHE_CHARS = 8_000_000
 
-cdef Py_ssize_t MAX_NUMBER = 999_999_999
+cdef Py_ssize_t NO_NUMBER = NONE
+# An integer as HTML reads it, up to a size.
+cdef object INTEGER = re.compile(r"[ \t\n\f\r]*([+-]?[0-9]{1,9})")
 # Blocks name at most this many cells around their table. Tables further in have the same names.
 cdef Py_ssize_t MAX_OUTER_TABLES = 4
+cdef Py_ssize_t MAX_SPAN = 1_000  # columns or rows that a cell covers
 
 cdef struct Place:
     Py_ssize_t container, row, cell, item
@@ -58,6 +63,9 @@ cdef struct Place:
     Py_ssize_t table, colspan, rowspan  # the innermost table, and what the cell covers
     Py_ssize_t row_table  # the table that the row belongs to (0: in no row)
     Py_ssize_t number, quote, note  # numbers of the list entry, quote and footnote around (0: none)
+    char numbering  # how the list entry is numbered: a, A, i, I, or 0
+    bint is_reversed  # the numbers of the list fall
+    bint begins_list  # the list entry is the first one of a list right after another
     xmlNode* heading  # the innermost heading around, or NULL
 
 cdef struct Open:  # an element whose children are being walked
@@ -69,6 +77,7 @@ cdef struct Open:  # an element whose children are being walked
     int marks  # the number of marks that begin with the element
     Py_ssize_t first_block  # of a ``noscript``, else -1
     Py_ssize_t number, step  # the number of the next list entry, and the step to the entry after it
+    char numbering
     Place outer  # the place of the text after the element
 
 
@@ -178,7 +187,7 @@ cdef class _Walk:
         self.tables, self.outer_cells = Tables.__new__(Tables), [()]
         self.notes, self.note_ids, self.language, self.quotations = {}, [""], "", []
         self.place.colspan = self.place.rowspan = 1
-        self.place.number = -1
+        self.place.number = NO_NUMBER
         self.directives = Directives.__new__(Directives)
         self.pictures = Pictures.__new__(Pictures, self.tree, self.blocks)
 
@@ -287,7 +296,12 @@ cdef class _Walk:
                         if kind == FORMULA:
                             self.add_formula(node)
                         elif kind != IMAGE and kind != FILM:
+                            email = self.elements.email()
                             self.start(node, tag, INLINE if kind == EMBED else kind)
+                            if email:
+                                self.run.add(<bytes>email.encode())
+                                node = NULL
+                                continue
                             node = node.children
                             self.run.add_texts(node)
                             continue
@@ -336,6 +350,8 @@ cdef class _Walk:
             return False
         if self.segments.is_segment(node, self.elements.values[ID], &self.has_moved):
             return self.has_moved
+        if is_panel(node):
+            return False
         self.has_hidden = True
         return True
 
@@ -347,7 +363,7 @@ cdef class _Walk:
         element.is_note = False
         element.marks = 0
         element.first_block = -1
-        element.number, element.step = -1, 0
+        element.number, element.step, element.numbering = NO_NUMBER, 0, 0
         if kind == LINK and self.place.heading is not NULL and self.elements.values[HREF] is not NULL:
             if links_own_heading(node, self.elements.values[HREF], self.place.heading):
                 kind = INLINE
@@ -456,14 +472,15 @@ cdef class _Walk:
         self.place.container = self.tree.enter(tag, self.place.container, node)
         if kind == TABLE:
             self.add_table()
+            self.move_foot(node)
         elif kind == ROW:
             self.rows += 1
             self.place.row, self.place.cell = self.rows, 0
             self.place.row_table = self.place.table
             self.tables.start_row(self.place.table)
         elif kind == CELL:
-            self.place.colspan = number_in(self.elements.values[COLSPAN])
-            self.place.rowspan = number_in(self.elements.values[ROWSPAN])
+            self.place.colspan = number_in(self.elements.values[COLSPAN], 1)
+            self.place.rowspan = rows_of(node, number_in(self.elements.values[ROWSPAN], MAX_SPAN))
             self.place.cell = self.tables.start_cell(
                 self.place.table, &self.place.colspan, &self.place.rowspan
             )
@@ -473,6 +490,7 @@ cdef class _Walk:
             self.items += 1
             self.place.item = self.items
             self.place.number = self.next_number(node)
+            self.place.begins_list = is_first_of_next_list(node)
         elif kind == QUOTE:
             self.quotes += 1
             self.place.quote = self.quotes
@@ -502,19 +520,34 @@ cdef class _Walk:
         self.place.table = self.tables.add()
         return 0
 
-    cdef Py_ssize_t next_number(self, xmlNode* item) except -2:
-        """Return the number of a list entry, -1 if its list is not numbered."""
+    cdef int move_foot(self, xmlNode* table) except -1:
+        """Move a foot that stands before the bodies of its table to the end, where it is shown."""
+        cdef xmlNode* foot = first_child(table, "tfoot")
+        cdef xmlNode* later
+        if foot is NULL:
+            return 0
+        later = foot.next
+        while later is not NULL and not is_called(later, "tbody") and not is_called(later, "tr"):
+            later = later.next
+        if later is not NULL:
+            element = etree.elementFactory(self.hints.root._doc, table)
+            element.append(etree.elementFactory(self.hints.root._doc, foot))
+        return 0
+
+    cdef Py_ssize_t next_number(self, xmlNode* item) except? -2:
+        """Return the number of a list entry, `NO_NUMBER` if its list is not numbered."""
         cdef Open* above
         cdef Py_ssize_t number
-        cdef str value
+        self.place.numbering, self.place.is_reversed = 0, False
         if self.open.empty():
-            return -1
+            return NO_NUMBER
         above = &self.open.back()
-        if above.step == 0 or above.number < 0 or above.node != item.parent:
-            return -1
-        value = attribute_of(item, "value").strip()
-        if value.isdecimal() and value.isascii():
-            above.number = min(int(value[:9]), MAX_NUMBER)
+        if above.step == 0 or above.node != item.parent:
+            return NO_NUMBER
+        self.place.numbering, self.place.is_reversed = above.numbering, above.step < 0
+        value = INTEGER.match(attribute_of(item, "value"))
+        if value is not None:
+            above.number = int(value[1])
         number = above.number
         above.number += above.step
         return number
@@ -547,7 +580,7 @@ cdef class _Walk:
         """
         cdef str type_ = attribute_of(node, "type")
         if kind == FIELD:
-            if type_ == "checkbox" and has_attribute(node, "disabled"):
+            if type_ == "checkbox" and is_task(node):
                 box = CHECKED if has_attribute(node, "checked") else UNCHECKED
                 self.run.add(<bytes>box.encode())
         elif type_.startswith("math/tex") and node.children is not NULL:
@@ -606,6 +639,10 @@ cdef class _Walk:
         block.row, block.cell, block.item = self.place.row, self.place.cell, self.place.item
         block.images = block.films = block.known_spans = ()
         block.number, block.quote = self.place.number, self.place.quote
+        block.numbering = chr(self.place.numbering) if self.place.numbering else ""
+        if self.place.is_reversed:
+            block.numbering += "-"
+        block.begins_list = self.place.begins_list
         block.colspan, block.rowspan = self.place.colspan, self.place.rowspan
         block.table, block.outer = self.place.row_table, self.outer_cells[self.place.row_table]
         block.note = self.note_ids[self.place.note]
@@ -618,15 +655,69 @@ cdef class _Walk:
         return 0
 
 
-cdef Py_ssize_t number_in(const char* text) noexcept:
-    """Return the number at the beginning of a text, limited to 1 to 1,000; 1 without a number."""
+cdef Py_ssize_t number_in(const char* text, Py_ssize_t zero) noexcept:
+    """Return the number at the beginning of a text, up to `MAX_SPAN`; 1 without a number, and *zero*
+    for the number 0.
+    """
     cdef Py_ssize_t number = 0
-    if text is NULL:
+    if text is NULL or not c"0" <= text[0] <= c"9":
         return 1
-    while c"0" <= text[0] <= c"9" and number < 1_000:
+    while c"0" <= text[0] <= c"9" and number < MAX_SPAN:
         number = 10 * number + text[0] - c"0"
         text += 1
-    return max(1, min(number, 1_000))
+    return min(number, MAX_SPAN) if number else zero
+
+
+cdef Py_ssize_t rows_of(xmlNode* cell, Py_ssize_t rowspan) noexcept:
+    """Return how many rows a cell covers: it ends with the last row of its group."""
+    cdef xmlNode* row = cell.parent
+    cdef Py_ssize_t rows = 1
+    while rows < rowspan and row is not NULL:
+        row = row.next
+        if row is not NULL and row.type == XML_ELEMENT_NODE:
+            if is_called(row, "tbody") or is_called(row, "thead") or is_called(row, "tfoot"):
+                break
+            rows += is_called(row, "tr")
+    return rows
+
+
+cdef bint is_task(xmlNode* box) except -1:
+    """Tell whether a checkbox in a list is that of a task. A filter can be used: it has a name, or
+    stands in a form.
+    """
+    cdef xmlNode* above = box.parent
+    if has_attribute(box, "disabled"):
+        return True
+    if has_attribute(box, "name"):
+        return False
+    while above is not NULL and not is_called(above, "form"):
+        above = above.parent
+    return above is NULL
+
+
+cdef bint is_first_of_next_list(xmlNode* item) noexcept:
+    """Tell whether a list entry is the first of a list with nothing but white space between it and
+    a list of the same kind.
+    """
+    cdef xmlNode* before = item.prev
+    while before is not NULL:
+        if before.type == XML_ELEMENT_NODE:
+            return False
+        before = before.prev
+    if item.parent is NULL or not (is_called(item.parent, "ul") or is_called(item.parent, "ol")):
+        return False
+    before = item.parent.prev
+    while before is not NULL and before.type != XML_ELEMENT_NODE:
+        if before.type == XML_TEXT_NODE and not is_blank(<const char*>before.content):
+            return False
+        before = before.prev
+    return before is not NULL and is_called(before, <const char*>item.parent.name)
+
+
+cdef bint is_blank(const char* text) noexcept:
+    while text is not NULL and text[0] in (c" ", c"\t", c"\n", c"\r", c"\f"):
+        text += 1
+    return text is NULL or text[0] == 0
 
 
 cdef bint is_before_slash(xmlNode* node) except -1:
@@ -660,14 +751,15 @@ cdef bint has_attribute(xmlNode* node, const char* name) noexcept:
 
 cdef int read_numbers(xmlNode* node, Open* element) except -1:
     """Read the number of a list's first entry and the step to the next into *element*."""
-    cdef str start = attribute_of(node, "start").strip()
+    cdef str kind = attribute_of(node, "type")
     cdef xmlNode* child
-    cdef bint has_start = start.isdecimal() and start.isascii()
-    element.number = min(int(start[:9]), MAX_NUMBER) if has_start else 1
+    start = INTEGER.match(attribute_of(node, "start"))
+    element.number = int(start[1]) if start is not None else 1
     element.step = 1
+    element.numbering = ord(kind) if kind in ("a", "A", "i", "I") else 0
     if has_attribute(node, "reversed"):
         element.step = -1
-        if not has_start:
+        if start is None:
             element.number = 0
             child = node.children
             while child is not NULL:
