@@ -11,6 +11,7 @@ from contentspider.ground.compression import pack, unpack
 from contentspider.ground.errors import DAMAGE, StateError
 from contentspider.ground.pickles import pickled
 from contentspider.page.about.hints import Hints, read_head
+from contentspider.page.about.hydration import hydration_text
 from contentspider.page.about.metadata import Metadata, Statements
 from contentspider.page.about.stated_texts import StatedText
 from contentspider.page.input.body import as_utf8, is_too_deep, parse
@@ -18,7 +19,7 @@ from contentspider.page.input.corrections import Corrections, correct
 from contentspider.page.input.own_values import OwnValues
 from contentspider.page.input.serialization import from_record, to_record
 from contentspider.page.input.surroundings import read_surroundings
-from contentspider.page.tree.blocks import MAX_BLOCKS, PageBlocks, read_tree
+from contentspider.page.tree.blocks import MAX_BLOCKS, SHOWN_CHARS, PageBlocks, read_tree
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -108,6 +109,9 @@ class Page:
         if attributes and containers is not None:
             content.around = read_surroundings(containers)
         hints, statements, texts = read_head(root, hint_elements)
+        if sum(len(block.text) for block in content.blocks[:SHOWN_CHARS]) < SHOWN_CHARS:
+            hidden = hydration_text(root)
+            texts = (*texts, hidden) if hidden else texts
         corrections = None
         if rules and containers is not None:
             corrections = correct(root, content, containers, rules)
