@@ -1,5 +1,5 @@
-"""Blocks that are content if others are: footnotes with a marker in the content, titles of boxes and
-tabs whose text is, terms and their definitions.
+"""Blocks that are content if others are: footnotes with a marker in the content, titles of boxes
+and tabs whose text is, terms and their definitions.
 """
 
 from __future__ import annotations

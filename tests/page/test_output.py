@@ -223,7 +223,8 @@ def test_html_output_is_escaped() -> None:
 
 TEXTS = (
     "plain|two words|*a*|_b_|`c`|``|[x](y)|![z](w)|<b>|&amp;|&copy;|#|# h|C #|1.|1. x|2)|- a|+ b"
-    "|---|===|***|~~s~~|> q|\\|a\\|!|| a | b |,|:---|    four|\u00a0|http://e.org/_a_|<!-- c -->"
+    "|---|===|***|___|_ _ _|~~s~~"
+    "|> q|\\|a\\|!|| a | b |,|:---|    four|\u00a0|http://e.org/_a_|<!-- c -->"
     "|\\[|](x|*|日本|9) y"
 ).split("|")
 INLINE = [

@@ -1,5 +1,5 @@
-"""Reads the text of a page that its scripts would show, from the data that the page brings along for
-them (``__NEXT_DATA__`` of Next.js, ``__NUXT_DATA__``, and other JSON in the markup).
+"""Reads the text of a page that its scripts would show, from the data that the page has for them
+(``__NEXT_DATA__`` of Next.js, ``__NUXT_DATA__``, and other JSON in the markup).
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ FIRST_NAMES = 3
 def hydration_text(root: _Element) -> StatedText | None:
     """Return the text in the data for a page's scripts, None if there is none.
 
-    The strings of JSON are grouped by their names, and the group with the most prose is the text, in
-    order. All else (labels, teasers of other pages) is left out.
+    The strings of JSON are grouped by their names, and the group with the most prose is the text,
+    in order. All else (labels, teasers of other pages) is left out.
     """
     groups: defaultdict[tuple[str, ...], list[str]] = defaultdict(list)
     for script in root.iter("script"):

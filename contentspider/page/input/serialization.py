@@ -14,7 +14,7 @@ from typing import Any
 
 from contentspider.ground.addresses import without_password
 from contentspider.page.tree.blocks import Block, PageBlocks, Surroundings
-from contentspider.page.tree.containers import BOX_KINDS, KINDS, ITEM, OF_TAGS, QUOTE, TABLE
+from contentspider.page.tree.containers import BOX_KINDS, ITEM, KINDS, OF_TAGS, QUOTE, TABLE
 from contentspider.page.words.names import step_tag
 
 # The names of lists in the record, and the field of `Block` that each list has.

@@ -101,7 +101,7 @@ cdef bint is_furniture(
         return True
     if classes is NULL:
         return False
-    if is_source_link(node, classes):
+    if is_source_link(node, classes) or repeats_kind(node, classes):
         return True
     if heading is not NULL and EDIT_LINK.search(classes.decode()) is not None:
         return True
@@ -122,6 +122,15 @@ cdef bint is_source_link(xmlNode* node, const char* classes) except -1:
     if is_called(around, "a"):
         around = around.parent
     return text_below(node, MAX_CONTROL_CHARS) is not None and text_without(around, node)
+
+
+cdef bint repeats_kind(xmlNode* node, const char* classes) except -1:
+    """Tell whether an element repeats the kind of a box for screen readers, before its title
+    (Quarto).
+    """
+    if strstr(classes, "screen-reader-only") is NULL:
+        return False
+    return "callout-title" in attribute_of(node.parent, "class") and text_without(node.parent, node)
 
 
 cdef bint is_box_sign(xmlNode* label) except -1:
@@ -179,6 +188,8 @@ cdef bint is_code_control(xmlNode* node, Elements elements, Kind kind) except -1
     cdef const char* classes = elements.values[CLASS]
     cdef xmlNode* around = node.parent
     cdef int left = MAX_AROUND_CONTROL
+    if kind == CONTAINER and classes is not NULL and strstr(classes, "line-number") is not NULL:
+        return is_gutter(classes) and not has_letters(node)
     if kind == BUTTON:
         if elements.values[ROLE] is not NULL and strcmp(elements.values[ROLE], "tab") == 0:
             return False

@@ -64,14 +64,14 @@ BOX_KINDS = frozenset(WORDS.values())
 ALONE = frozenset("note tip important warning caution danger hint attention".split())
 # Classes of boxes that need no word: without one, the box is a note.
 BOXES = frozenset(
-    "admonition admonitionblock theme-admonition custom-block markdown-alert starlight-aside"
+    "admonition admonitionblock theme-admonition markdown-alert starlight-aside"
     " admonish notecard".split()
 )
 # Classes that make an element a box together with a word, as of its own (``alert warning``) or as
 # an ending (``alert-warning``, ``starlight-aside--caution``, ``callout_warn``).
 FRAMES = BOXES | frozenset(
-    "callout alert hint book-hint blockquote-tag confluence-information-macro notice notices"
-    " message nextra-callout rspress-directive directive wrap".split()
+    "custom-block callout alert hint book-hint blockquote-tag confluence-information-macro notice"
+    " notices message nextra-callout rspress-directive directive wrap".split()
 )
 ENDING = re.compile(r"(?P<frame>[a-z-]*[a-z])(?:--?|__?)(?P<word>[a-z]+)\Z")
 # ``notewarning`` (DokuWiki), ``warningMacro`` (Confluence)

@@ -28,10 +28,9 @@ def pair_tabs(tabs: _Element) -> list[tuple[_Element, _Element]]:
     if not 0 < len(labels) <= MAX_TABS:
         return []
     panels = _panels_near(tabs, len(labels))
-    by_id = {label.get("id"): label for label in labels if label.get("id")}
-    by_target = {target: label for label in labels for target in _targets(label)}
+    by_name = {name: label for label in labels for name in _names_of_panel(label)}
     named = [
-        (panel, by_target.get(panel.get("id"), by_id.get(panel.get("aria-labelledby"))))
+        (panel, by_name.get(f"#{panel.get('id')}", by_name.get(panel.get("aria-labelledby") or "")))
         for panel in panels
     ]
     found = [(panel, label) for panel, label in named if label is not None]
@@ -40,12 +39,14 @@ def pair_tabs(tabs: _Element) -> list[tuple[_Element, _Element]]:
     return list(zip(panels, labels, strict=True)) if len(labels) == len(panels) else []
 
 
-def _targets(label: _Element) -> Iterator[str]:
-    """Yield the ids that a label names."""
+def _names_of_panel(label: _Element) -> Iterator[str]:
+    """Yield the id of a label, and after a ``#`` the ids that it leads to."""
+    if name := label.get("id"):
+        yield name
     if controlled := label.get("aria-controls"):
-        yield controlled
+        yield f"#{controlled}"
     if (address := label.get("href") or "").startswith("#"):
-        yield address[1:]
+        yield address
 
 
 def _labels(tabs: _Element) -> Iterator[_Element]:

@@ -96,9 +96,9 @@ class Part:
     *line* is the block's text with its marks and images, None if the text has neither. *before* and
     *after* are images of their own before and after the text. *level* is the heading level, 0 for
     other parts. *frames* are the containers around the part, outermost first; the part before is in
-    the first *shared* of them, too. *role* is ``dt`` for a term, ``summary`` for the title of folded
-    text, ``label`` for that of a tab, else "". *labels* maps the ids of the page's footnotes to
-    labels. *rows* are the rows of a table, None for other parts.
+    the first *shared* of them, too. *role* is ``dt`` for a term, ``summary`` for the title of
+    folded text, ``label`` for that of a tab, else "". *labels* maps the ids of the page's footnotes
+    to labels. *rows* are the rows of a table, None for other parts.
     """
 
     def __init__(

@@ -52,7 +52,7 @@ SIGNS = re.compile(r"[\\`*_\[\]<]")
 EMPHASIS_END = re.compile(r"[^\s_]_+(?![^\W_])")
 # Brackets that begin no link, footnote, check box or alert.
 SIMPLE_BRACKETS = re.compile(r"(?<!!)\[(?![\^!]|[ xX]\])[^\[\]\\`*_<&]{0,200}\](?![(\[:])")
-LINE_START = re.compile(r"\d+(?=[.)](?:\s|$))|(?=[#+:=>-]|\*(?:\s|$))")
+LINE_START = re.compile(r"\d+(?=[.)](?:\s|$))|(?=[#+:=>-]|\*(?:\s|$)|_[_\s]*$)")
 HARD_BREAK = "\\\n"
 ENTITY = re.compile(r"&(?=#?\w+;)")
 HEADING_END = re.compile(r"(?<!\\)(?=#+$)")
@@ -64,6 +64,8 @@ READ_AS_TAG = re.compile(r"<(?=[A-Za-z/!?])")
 
 NOTE_MARKER = re.compile(r"(?:\\\[)?(\[\^[\w-]+\])(?:\\\])?\Z")
 INDENT_CHARS = 4
+# The path of the title of a box.
+TITLE = re.compile(r"title|heading|/(?:h[1-6]|dt)(?![a-z])", re.IGNORECASE)
 NESTED = "\u00a0\u00a0"  # indents nested lists in cells, where other spaces are not shown
 DELIMITERS = {BOLD: "**", EMPHASIS: "*", DELETED: "~~"}
 BOXES = {CHECKED: "[x] ", UNCHECKED: "[ ] "}
@@ -111,7 +113,7 @@ class _Writer:
             prefix = rest_prefix
 
     def open(self, part: Part) -> str:
-        """Open the containers that begin with a part, and return what its first line begins with."""
+        """Open the containers that begin with a part, and return the start of its first line."""
         prefix = "".join(self.indents)
         for number in range(part.shared, len(part.frames)):
             frame = part.frames[number]
@@ -127,8 +129,8 @@ class _Writer:
                 if frame.kind != QUOTE:
                     self.lines.append(f"{prefix}[!{frame.kind}]")
                     prefix = "".join(self.indents)
-                    if not is_text or part.role:
-                        self.lines.append(prefix.rstrip())
+                    if not is_text or part.role or not TITLE.search(part.block.path):
+                        self.lines.append(prefix.rstrip())  # so that its text is a paragraph
             else:
                 self.indents.append("")
                 if frame.kind == DETAILS:
@@ -207,7 +209,7 @@ def _lines(part: Part) -> list[str]:
             lines = ["#" * part.level + " " + HEADING_END.sub(r"\\", line, count=1)]
         elif part.role:
             line = line.replace(HARD_BREAK, " ")
-            lines = [line if part.role == TERM else _styled(line, BOLD, " ", [])]
+            lines = [line]
         else:
             lines = line.split("\n")
             if line[:2] in BOXES and _begins_entry(part):

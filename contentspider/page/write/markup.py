@@ -14,12 +14,13 @@ from contentspider.page.tree.containers import (
     DEFINITIONS,
     DETAILS,
     ITEM,
-    LABEL,
     LINES,
     NOTE,
     NUMBERS,
     PANEL,
     QUOTE,
+    SUMMARY,
+    TERM,
 )
 from contentspider.page.tree.tags import (
     CODE,
@@ -44,15 +45,17 @@ FRAME_TAGS = {
     **{kind: kind for kind in (BULLETS, NUMBERS, ITEM, DEFINITIONS, DEFINITION, DETAILS)},
     QUOTE: "blockquote",
     LINES: "p",
-    **dict.fromkeys([NOTE, PANEL, CITATION], ""),
+    PANEL: "section",
+    **dict.fromkeys([NOTE, CITATION], ""),
 }
 
 
 def write_html(page_parts: list[Part]) -> str:
     """Return the parts of a page as HTML: ``p``, ``h1`` to ``h6``, lists, ``table``, ``pre``,
-    ``blockquote``, ``details``, ``aside`` (a box, with its kind as class: ``warning``), and in them
-    ``a``, ``code``, ``strong``, ``em``, ``del``, ``mark``, ``sub``, ``sup``, ``br`` and ``img``. All
-    text is escaped. The only attributes are addresses, descriptions of pictures, anchors of
+    ``blockquote``, ``details``, ``aside`` (a box, with its kind as class: ``warning``), ``section``
+    (the panel of a tab), and in them
+    ``a``, ``code``, ``strong``, ``em``, ``del``, ``mark``, ``sub``, ``sup``, ``br`` and ``img``.
+    All text is escaped. The only attributes are addresses, descriptions of pictures, anchors of
     headings, numbers of lists, spans of cells, kinds of boxes, and the language of code.
     Formulas are LaTeX between dollar signs.
     """
@@ -114,13 +117,11 @@ def _add(part: Part, lines: list[str]) -> None:
     elif part.level:
         anchor = f' id="{escape(block.anchor)}"' if block.anchor else ""
         lines.append(f"<h{part.level}{anchor}>{html_line(part)}</h{part.level}>")
-    elif part.role == LABEL:
-        lines.append(f"<p><strong>{html_line(part)}</strong></p>")
     elif part.frames and part.frames[-1].kind == LINES:
         is_first = part.shared < len(part.frames)
         lines.append(html_line(part) if is_first else f"<br>{html_line(part)}")
     else:
-        tag = part.role or "p"
+        tag = part.role if part.role in (TERM, SUMMARY) else "p"
         lines.append(f"<{tag}>{html_line(part)}</{tag}>")
     if part.after:
         lines.append(f"<p>{_pictures(part.after)}</p>")

@@ -122,9 +122,9 @@ class Outline:
         if not block.within:  # the common case
             self._append(Part(block, self.resolver, level, "", self.labels), [])
             return
-        if block.note in self.labels and not self.outside:
-            if block.text.strip(" []().") == self.labels[block.note]:
-                return  # the block only repeats the marker at the beginning of the note
+        label = "" if self.outside else self.labels.get(block.note, "")
+        if label and block.text.strip(" []().") == label:
+            return  # the block only repeats the marker at the beginning of the note
         frames, role = self._frames(block, len(block.within))
         if role == TERM:
             is_term = bool(frames) and frames[-1].kind == DEFINITIONS
