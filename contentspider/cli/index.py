@@ -51,9 +51,9 @@ def sync(options: argparse.Namespace) -> None:
     from contentspider.index import operations
     from contentspider.state.crawls.export import find_crawl
 
-    history = find_crawl(options.crawl, options.state_dir)
+    book = find_crawl(options.crawl, options.state_dir)
     url = index_url(options.engine_url, options.state_dir)
-    report = operations.sync(history, url, options.force, options.take_over, _print_progress)
+    report = operations.sync(book, url, options.force, options.take_over, _print_progress)
     say(f"{redacted_url(url)}: {report}")
 
 
@@ -73,10 +73,10 @@ def verify(options: argparse.Namespace) -> int:
     from contentspider.index import operations
     from contentspider.state.crawls.export import find_crawl
 
-    history = find_crawl(options.crawl, options.state_dir)
+    book = find_crawl(options.crawl, options.state_dir)
     url = index_url(options.engine_url, options.state_dir)
     arguments = (options.force, options.mend, options.take_over)
-    result = operations.verify(history, url, *arguments)
+    result = operations.verify(book, url, *arguments)
     for name in ("missing", "stale", "damaged", "extra", "refused"):
         for document_id in getattr(result, name):
             print(json.dumps({"id": document_id, "is": name}))

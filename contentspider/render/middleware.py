@@ -39,10 +39,9 @@ from contentspider.render.browser import (
 from contentspider.render.proxy import CheckingProxy
 from contentspider.render.snapshot import ARGUMENTS, COMMAND, Snapshot, visuals_of
 from contentspider.render.templates import Template, Templates, gain
-from contentspider.site.learn.templates import page_template
+from contentspider.site.learn.sampling import page_template
 from contentspider.site.sample import sample_order
-from contentspider.state.book.places import SamplePlaces
-from contentspider.state.book.sample import SITE_PAGES
+from contentspider.state.book.sample import SITE_PAGES, SamplePlaces
 from contentspider.state.outcome import RENDER_FAILED_STAT
 
 if TYPE_CHECKING:

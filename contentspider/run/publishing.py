@@ -22,9 +22,8 @@ from contentspider.state.crawls.export import export_items
 from contentspider.state.files.formats import Output
 from contentspider.state.outcome import Outcome
 from contentspider.state.stores.lease import LeaseLostError
-from contentspider.state.stores.models import ModelStore
+from contentspider.state.stores.models import ModelStore, SharedModels
 from contentspider.state.stores.remote import RemoteError, is_url, open_objects
-from contentspider.state.stores.shared_models import SharedModels
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

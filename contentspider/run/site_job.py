@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.sites import SiteKeys
 from contentspider.run.child import CHILD, LOGS, Child, Ended
-from contentspider.run.last_crawl import last_crawl
 from contentspider.run.publishing import Publisher
-from contentspider.run.results import NOT_DUE, NOT_STARTED, RUNNING, SiteResult
+from contentspider.run.results import NOT_DUE, NOT_STARTED, RUNNING, SiteResult, last_crawl
 from contentspider.state.book.database import is_in_use
 from contentspider.state.crawls.books import crawl_book, read_book
 from contentspider.state.crawls.folder import state_folder

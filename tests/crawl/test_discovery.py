@@ -173,7 +173,9 @@ def test_untagged_probe_response_is_learned_as_error_page(
     crawl: Crawl,
 ) -> None:
     learned: list[Any] = []
-    crawl.keeper.revisits = SimpleNamespace(learn_error_page=learned.append)  # type: ignore[assignment]
+    crawl.keeper.revisits = SimpleNamespace(
+        replaced=SimpleNamespace(learn_error_page=learned.append)
+    )  # type: ignore[assignment]
     crawl.spider.parse_probe(
         HtmlResponse("https://e.org/x", body=b"<p>None", request=Request("https://e.org/x"))
     )

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-class LedgerKeeper:
+class BookKeeper:
     """What `Duplicates` asks of a keeper."""
 
     revisits = None
@@ -31,7 +31,7 @@ class LedgerKeeper:
 
 @pytest.fixture
 def duplicates(tmp_path: Path) -> Iterator[Duplicates]:
-    keeper = LedgerKeeper(tmp_path / "x.sqlite")
+    keeper = BookKeeper(tmp_path / "x.sqlite")
     yield Duplicates(keeper, SiteKeys().key)  # type: ignore[arg-type]
     keeper.book.close()
 

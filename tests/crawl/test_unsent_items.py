@@ -12,24 +12,14 @@ from contentspider.crawl.base.items import ContentItem
 from contentspider.crawl.base.outcomes import NOT_MODIFIED
 from contentspider.crawl.learning import pipeline
 from contentspider.site.learn.learner import SiteLearner
-from tests.crawlers import close, open_crawler, parts
+from tests.crawlers import parts
 from tests.held import page, passed, processed, response
 from tests.recrawled import SITE, address
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
     from scrapy.crawler import Crawler
 
 NUMBERS = range(1, 7)
-
-
-@pytest.fixture
-def durable(tmp_path: Path) -> Iterator[Crawler]:
-    made = open_crawler(tmp_path, durable=True)
-    yield made
-    close(made)
 
 
 @pytest.fixture

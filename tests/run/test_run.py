@@ -146,9 +146,9 @@ def test_signal_stops_all_crawls_cleanly_and_next_run_resumes(
         assert summary["outcome"] == "interrupted"
         assert sites["first"]["outcome"] == "interrupted"
         assert sites["third"]["outcome"] == "not_started"
-        ledger = Book(tmp_path / STATE / "first.sqlite", read_only=True)
-        assert [entry.reason for entry in ledger.runs.all()] == ["shutdown"], "in order"
-        ledger.close()
+        book = Book(tmp_path / STATE / "first.sqlite", read_only=True)
+        assert [entry.reason for entry in book.runs.all()] == ["shutdown"], "in order"
+        book.close()
         done = run("run", str(file), "--due", "--only", "first", "second", cwd=tmp_path)
         assert "first: resumes" in done.stderr
         for name in ("first", "second"):
@@ -165,9 +165,9 @@ def test_killed_site_crawl_is_resumed_without_touching_others(
         file = sites_file(tmp_path, first=first.url, second=second.url)
 
         def kill() -> None:
-            ledger = Book(tmp_path / STATE / "first.sqlite", read_only=True)
-            os.kill(ledger.runs.all()[-1].pid, signal.SIGKILL)
-            ledger.close()
+            book = Book(tmp_path / STATE / "first.sqlite", read_only=True)
+            os.kill(book.runs.all()[-1].pid, signal.SIGKILL)
+            book.close()
 
         at_request(first, 3, kill)
         done = run("run", str(file), "--summary", "s.json", cwd=tmp_path, check=False)
@@ -220,9 +220,9 @@ def test_settings_reach_site_crawl_and_passwords_stay_out_of_command_line(
     seen = []
 
     def look() -> None:
-        ledger = Book(tmp_path / STATE / "private.sqlite", read_only=True)
-        pid = ledger.runs.all()[-1].pid
-        ledger.close()
+        book = Book(tmp_path / STATE / "private.sqlite", read_only=True)
+        pid = book.runs.all()[-1].pid
+        book.close()
         seen.append(Path(f"/proc/{pid}/cmdline").read_text().split("\0"))
 
     at_request(site, 1, look)

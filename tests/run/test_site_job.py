@@ -22,7 +22,7 @@ from contentspider.run import crawl_site, read_sites
 from contentspider.run.results import SiteResult
 from contentspider.state.address_state import AddressState
 from contentspider.state.book.book import Book
-from contentspider.state.book.database import LedgerFullError
+from contentspider.state.book.database import BookFullError
 from contentspider.state.crawls.books import crawl_book
 from contentspider.state.stores.lease import read_record
 from contentspider.state.stores.remote import open_objects
@@ -102,16 +102,16 @@ class Machines:
         return read_record(open_objects(self.state), "sites/tea/lease.json")[0]
 
     def uploaded(self) -> dict[str, int]:
-        """Return how many addresses are in each state in the ledger that the store has."""
+        """Return how many addresses are in each state in the book that the store has."""
         with tempfile.TemporaryDirectory() as folder:
-            ledger = Path(folder, "tea.sqlite")
-            SiteState(open_objects(self.state), "tea", ledger, Path(folder, "models")).pull()
-            if not ledger.exists():
+            book = Path(folder, "tea.sqlite")
+            SiteState(open_objects(self.state), "tea", book, Path(folder, "models")).pull()
+            if not book.exists():
                 return {}
-            # The first upload may come before the ledger has tables.
+            # The first upload may come before the book has tables.
             with (
-                suppress(LedgerFullError),
-                closing(Book(ledger, read_only=True)) as opened,
+                suppress(BookFullError),
+                closing(Book(book, read_only=True)) as opened,
             ):
                 return dict(opened.frontier.states())
             return {}
@@ -281,8 +281,8 @@ def test_command_keeps_state_in_store_and_updates_index(machines: Machines) -> N
     found = run("search", "--index", "sqlite:pages.db", "river", cwd=machines.folder)
     assert machines.site.url in found.stdout
     # On the machine of the command the files stay in its state folder.
-    ledger = crawl_book("tea", str(machines.folder / ".scrapy/contentspider"))
-    with closing(Book(ledger, read_only=True)) as opened:
+    book = crawl_book("tea", str(machines.folder / ".scrapy/contentspider"))
+    with closing(Book(book, read_only=True)) as opened:
         assert opened.runs.all()[-1].reason == "finished"
 
 

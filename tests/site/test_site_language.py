@@ -55,5 +55,5 @@ def test_language_is_not_detected_where_pages_look_english(monkeypatch: pytest.M
     def fail(text: str) -> str:
         raise AssertionError(text)
 
-    monkeypatch.setattr("contentspider.site.learn.language.detect_language", fail)
+    monkeypatch.setattr("contentspider.site.learn.learner.detect_language", fail)
     assert languages([page(number, "en", "en") for number in range(8)]) == ["en"] * 8

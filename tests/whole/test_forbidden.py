@@ -77,7 +77,7 @@ def test_answer_without_body_is_no_page_and_known_page_stays(site: Site, tmp_pat
     site.add("/2", b"")
     _, stats = crawl(site, tmp_path, Outcome.INCOMPLETE)
     assert stats["contentspider/pages/unread/empty"] == 1
-    assert stats.get("contentspider/history/gone", 0) == 0
+    assert stats.get("contentspider/changes/gone", 0) == 0
     site.add("/2", article(2))
     _, stats = crawl(site, tmp_path, Outcome.COMPLETE)
-    assert stats["contentspider/history/unchanged"] == 3
+    assert stats["contentspider/changes/unchanged"] == 3

@@ -8,8 +8,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from contentspider.crawl.revisits.replaced import (
+    is_error_page,
+    is_gone,
+    is_like,
+    is_login,
+    texts_of,
+)
 from contentspider.page.input.page import Page
-from contentspider.recrawl.soft_404 import is_error_page, is_gone, is_like, is_login, texts_of
 from tests.messages import wording
 from tests.sites import article, prose
 from tests.whole.test_recrawls import Recrawls

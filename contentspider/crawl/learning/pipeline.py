@@ -12,8 +12,8 @@ from scrapy.exceptions import DropItem
 
 from contentspider.crawl.base.engine import Component, extension
 from contentspider.crawl.base.items import ContentItem
-from contentspider.crawl.base.machine import machine_error
 from contentspider.crawl.base.outcomes import DUPLICATE
+from contentspider.crawl.base.state import machine_error
 from contentspider.crawl.learning.holder import ItemHolder
 from contentspider.crawl.queue.addresses import (
     SkippedItem,
@@ -40,6 +40,7 @@ from contentspider.state.outcome import DROPPED, EMPTY_SLOTS, EMPTY_STAT, SKIPPE
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
+    from scrapy.statscollectors import StatsCollector
 
     from contentspider.crawl.learning.models import SiteState
     from contentspider.page.input.page import Page
@@ -55,6 +56,61 @@ MAX_EMPTY_SLOTS = 50  # slots that get a stat of their own
 LOW_CONFIDENCE = 0.5
 
 
+class ItemCounts:
+    """Counts items by their pages, and how much text they keep, in the *stats* of a crawl."""
+
+    def __init__(self, stats: StatsCollector) -> None:
+        self._stats = stats
+        self._empty_slots: set[str] = set()
+
+    def count(
+        self, page: Page, model: SiteModel | None, extraction: Extraction | None, page_type: str
+    ) -> None:
+        """Count a page, and how much of its text was kept."""
+        count = self._stats.inc_value
+        count(f"contentspider/page_type/{page_type}")
+        lengths = [len(block.text) for block in page.content.blocks]
+        total_chars = content_chars = sum(lengths)
+        if extraction:
+            content_chars = sum(compress(lengths, extraction.kept.tolist()))
+            count("contentspider/items/filtered")
+            self._count_doubts(extraction)
+        elif page.is_document:
+            is_site = page_type == SITE_TYPE
+            count(f"contentspider/items/{'sites' if is_site else 'documents'}")
+        else:
+            count("contentspider/items/unfiltered")
+        count("contentspider/chars/kept", content_chars)
+        count("contentspider/chars/dropped", total_chars - content_chars)
+        if content_chars < SENTENCE_CHARS:
+            self._count_empty(page, model if extraction else None, page_type)
+
+    def _count_doubts(self, extraction: Extraction) -> None:
+        """Count a page if the model's decision is doubtful, by the reason."""
+        if extraction.confidence < LOW_CONFIDENCE:
+            self._stats.inc_value("contentspider/pages/low_confidence")
+        if extraction.by_prior:
+            self._stats.inc_value("contentspider/pages/by_prior")
+        if extraction.is_guess:
+            self._stats.inc_value("contentspider/pages/guessed")
+
+    def _count_empty(self, page: Page, model: SiteModel | None, page_type: str) -> None:
+        """Count a page whose item has less than a sentence, by the reason. A page that lost all of
+        its prose is also counted by the slot with most of the prose. Without a *model* no text is
+        dropped.
+        """
+        slot, prose = main_slot(page, model.slot_of) if model else ("", 0)
+        reason = DROPPED
+        if prose < MIN_CHARS:
+            reason = "no_text"
+        elif page_type == "listing":
+            reason = "listing"
+        elif slot in self._empty_slots or len(self._empty_slots) < MAX_EMPTY_SLOTS:
+            self._empty_slots.add(slot)
+            self._stats.inc_value(f"{EMPTY_SLOTS}{slot}")
+        self._stats.inc_value(EMPTY_STAT + reason)
+
+
 class ContentPipeline(Component):
     """Fills items with the content that the model of their site extracts from their page."""
 
@@ -65,7 +121,7 @@ class ContentPipeline(Component):
         self._optional_fields = self.options.optional_fields
         self.field_map = self.options.item_fields
         self._warned: set[str] = set()
-        self._empty_slots: set[str] = set()
+        self._counts = ItemCounts(self.stats)
         # Other pipelines may have changed the items in the book, which then cannot be reused.
         pipelines = crawler.settings.getwithbase("ITEM_PIPELINES").values()
         self._is_only_pipeline = sum(order is not None for order in pipelines) == 1
@@ -152,9 +208,9 @@ class ContentPipeline(Component):
         """
         page = hand.page
         state = self.holder.site(page.url)
-        if kind := self.holder.hiding(page, state.key):
+        if kind := self.holder.hidden.kind_of(page, state.key):
             self._skip(kind, "it stands for pages that the site hides")
-        extraction = self._extract(page, state)
+        extraction = state.extract(page, self.options.keep_teasers)
         if extraction is not None and not self._claim_content(hand, extraction):
             self._skip(DUPLICATE, "another page has its content")
         values = self._previous_fields(item, hand, state, extraction)
@@ -172,7 +228,7 @@ class ContentPipeline(Component):
         values["also_at"] = []
         by_model = self._complete(values, item, hand, state)
         self.field_map.fill(item, values)
-        self._count(page, state.model, extraction, str(values["page_type"]))
+        self._counts.count(page, state.model, extraction, str(values["page_type"]))
         self._offer_to_sample(hand, state)
         return str(values["id"]), BY_MODEL if by_model else str(values["change"])
 
@@ -256,59 +312,6 @@ class ContentPipeline(Component):
         if keeper.revisits is None:
             return sorted(copies)
         return keeper.revisits.known_copies.addresses(page_id, copies)
-
-    def _extract(self, page: Page, state: SiteState) -> Extraction | None:
-        """Return the content that the model extracts; None without a model, and for documents."""
-        if state.model is None or page.is_document:
-            return None
-        return state.model.extract(page, self.options.learning.keep_teasers)
-
-    def _count(
-        self, page: Page, model: SiteModel | None, extraction: Extraction | None, page_type: str
-    ) -> None:
-        """Count a page, and how much of its text was kept."""
-        count = self.stats.inc_value
-        count(f"contentspider/page_type/{page_type}")
-        lengths = [len(block.text) for block in page.content.blocks]
-        total_chars = content_chars = sum(lengths)
-        if extraction:
-            content_chars = sum(compress(lengths, extraction.kept.tolist()))
-            count("contentspider/items/filtered")
-            self._count_doubts(extraction)
-        elif page.is_document:
-            is_site = page_type == SITE_TYPE
-            count(f"contentspider/items/{'sites' if is_site else 'documents'}")
-        else:
-            count("contentspider/items/unfiltered")
-        count("contentspider/chars/kept", content_chars)
-        count("contentspider/chars/dropped", total_chars - content_chars)
-        if content_chars < SENTENCE_CHARS:
-            self._count_empty(page, model if extraction else None, page_type)
-
-    def _count_doubts(self, extraction: Extraction) -> None:
-        """Count a page if the model's decision is doubtful, by the reason."""
-        if extraction.confidence < LOW_CONFIDENCE:
-            self.stats.inc_value("contentspider/pages/low_confidence")
-        if extraction.by_prior:
-            self.stats.inc_value("contentspider/pages/by_prior")
-        if extraction.is_guess:
-            self.stats.inc_value("contentspider/pages/guessed")
-
-    def _count_empty(self, page: Page, model: SiteModel | None, page_type: str) -> None:
-        """Count a page whose item has less than a sentence, by the reason. A page that lost all of
-        its prose is also counted by the slot with most of the prose. Without a *model* no text is
-        dropped.
-        """
-        slot, prose = main_slot(page, model.slot_of) if model else ("", 0)
-        reason = DROPPED
-        if prose < MIN_CHARS:
-            reason = "no_text"
-        elif page_type == "listing":
-            reason = "listing"
-        elif slot in self._empty_slots or len(self._empty_slots) < MAX_EMPTY_SLOTS:
-            self._empty_slots.add(slot)
-            self.stats.inc_value(f"{EMPTY_SLOTS}{slot}")
-        self.stats.inc_value(EMPTY_STAT + reason)
 
     def _offer_to_sample(self, hand: ItemBinding, state: SiteState) -> None:
         """Offer a page to the sample of its site, which reports and later models need."""

@@ -29,7 +29,7 @@ from contentspider.crawl.base.outcomes import (
     status_reason,
 )
 from contentspider.crawl.learning.holder import ItemHolder
-from contentspider.crawl.queue.keeper import LedgerKeeper
+from contentspider.crawl.queue.keeper import BookKeeper
 from contentspider.crawl.revisits.due_pages import CHECKED_EACH
 from contentspider.state.book.answers import Answer
 
@@ -123,7 +123,7 @@ class SameBodyMiddleware(Component):
         # The text of a page that is rendered depends on more than its body.
         if not options.conditional or options.render != "never":
             raise NotConfigured
-        self.keeper = extension(crawler, LedgerKeeper)
+        self.keeper = extension(crawler, BookKeeper)
 
     def process_response(self, request: Request, response: Response) -> Response:
         """Return the response, without its body if that is known."""
@@ -160,7 +160,7 @@ def conditional_headers(previous: PageVersion | OwnAnswer) -> dict[str, str]:
 
 
 def note_answer(
-    keeper: LedgerKeeper,
+    keeper: BookKeeper,
     response: Response,
     links: Mapping[str, Iterable[str]],
     reading_key: str = "",
@@ -222,7 +222,7 @@ def _moved_from(response: Response) -> tuple[tuple[str, str], ...]:
     return tuple((url, reason) for url, reason in moves if url != response.url)
 
 
-def previous_links(keeper: LedgerKeeper, response: Response) -> dict[str, tuple[str, ...]]:
+def previous_links(keeper: BookKeeper, response: Response) -> dict[str, tuple[str, ...]]:
     """Return the links that a page had at its last visit, with their texts, if it was not sent now,
     otherwise {}.
     """
@@ -231,8 +231,8 @@ def previous_links(keeper: LedgerKeeper, response: Response) -> dict[str, tuple[
     return keeper.revisits.previous_links(response.url)
 
 
-def replacement_of(keeper: LedgerKeeper, holder: ItemHolder, response: Response, page: Page) -> str:
-    """Return the kind of page that replaces a known page: see `Revisits.replacement_kind`."""
+def replacement_of(keeper: BookKeeper, holder: ItemHolder, response: Response, page: Page) -> str:
+    """Return the kind of page that replaces a known page: see `ReplacedPages.kind`."""
     if keeper.revisits is None or keeper.revisits.is_first or NOT_MODIFIED in response.flags:
         return ""
     has_password = isinstance(response, HtmlResponse) and PASSWORD.search(response.body)
@@ -241,4 +241,4 @@ def replacement_of(keeper: LedgerKeeper, holder: ItemHolder, response: Response,
         model = holder.site(response.url).model
         return model.extract(page).text if model is not None else ""
 
-    return keeper.revisits.replacement_kind(page, response.url, bool(has_password), content)
+    return keeper.revisits.replaced.kind(page, response.url, bool(has_password), content)

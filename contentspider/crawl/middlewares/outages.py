@@ -13,7 +13,7 @@ from contentspider.crawl.base.meta import ROW_META_KEY, WAITS_META_KEY, WITNESS_
 from contentspider.crawl.base.outcomes import Retry
 from contentspider.crawl.middlewares.guard import GuardMiddleware
 from contentspider.crawl.middlewares.robots import RobotsUnreadError
-from contentspider.crawl.queue.keeper import LedgerKeeper
+from contentspider.crawl.queue.keeper import BookKeeper
 from contentspider.crawl.queue.outage import (
     FIRST_PAUSE_SECS,
     NO_SERVER,
@@ -48,7 +48,7 @@ class OutageMiddleware(Component):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        self.keeper = extension(crawler, LedgerKeeper)
+        self.keeper = extension(crawler, BookKeeper)
         self._retried_errors = tuple(map(load_object, crawler.settings.getlist("RETRY_EXCEPTIONS")))
 
     def process_request(self, request: Request) -> None:

@@ -14,18 +14,10 @@ from contentspider.crawl.revisits.ending import CrawlEnd, no_pause
 from contentspider.crawl.revisits.gone import no_exclusion
 from contentspider.crawl.revisits.knowledge import CrawlKnowledge
 from contentspider.crawl.revisits.refilter import Refilter
-from contentspider.ground.addresses import join
+from contentspider.crawl.revisits.replaced import ReplacedPages
 from contentspider.recrawl.changes import BY_FIELDS, BY_PAGE, CHANGED, LIVE, MOVED, REFILTERED
 from contentspider.recrawl.difference import layout_hash, text_hash
 from contentspider.recrawl.judge import judge
-from contentspider.recrawl.soft_404 import (
-    is_blank,
-    is_error_page,
-    is_gone,
-    is_like,
-    is_login,
-    texts_of,
-)
 from contentspider.site.models.record import UNFILTERED, is_site_item, page_id
 from contentspider.state.book.contents import PAGE
 from contentspider.state.book.pages import is_live
@@ -49,9 +41,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 DISTRUSTED_FACT = "distrusted"
-ERROR_FACT = "error_page"
-REFILLED_FACT = "refilled"
-UNSURE = "unsure"  # maybe an error page: the spider probes its folder first
 
 
 class Revisits:
@@ -88,14 +77,7 @@ class Revisits:
         self.broken = book.broken
         self.broken.begin(book.runs.crawl)
         self._dead_links = book.dead_links.waiting(options.due)
-        # The texts of error pages, by folder.
-        errors = self._facts.fact(ERROR_FACT) or {}
-        self._errors = {folder: frozenset(texts) for folder, texts in errors.items()}
-
-    @property
-    def has_refilled(self) -> bool:
-        """Whether a later model of this crawl has changed items that are in the output already."""
-        return bool(self._facts.fact(REFILLED_FACT))
+        self.replaced = ReplacedPages(book)
 
     def add_states(self, states: Mapping[str, SiteState]) -> None:
         """Add the states of sites whose items earlier runs of the crawl have yielded."""
@@ -242,45 +224,6 @@ class Revisits:
             site,
         )
 
-    def learn_error_page(self, page: Page) -> None:
-        """Remember the error page of a folder, the answer to a random address there."""
-        self._errors[join(page.url, ".")] = texts_of(page)
-        errors = {folder: sorted(texts) for folder, texts in self._errors.items()}
-        self._facts.set_fact(ERROR_FACT, errors)
-
-    def replacement_kind(
-        self, page: Page, url: str, has_password: bool, content_of: Callable[[], str]
-    ) -> str:
-        """Return the kind of page that replaces the page at an address: ``soft_404``, ``login``,
-        ``blank``, `UNSURE` if the folder's error page is not known, or "" if the server sent the
-        page.
-        """
-        errors = self._error_pages(url)
-        known_page = self.known_page(url)
-        if known_page is None:
-            return "soft_404" if any(is_like(page, error) for error in errors) else ""
-        if not self._has_lost_text(known_page, page):
-            return ""
-        if is_blank(page):
-            return "blank"
-        content = content_of()
-        if has_password and is_login(content):
-            return "login"
-        if any(is_error_page(page, content, error) for error in errors):
-            return "soft_404"
-        return "" if join(url, ".") in self._errors else UNSURE
-
-    def _error_pages(self, url: str) -> list[frozenset[str]]:
-        """Return the texts of the error pages of an address' folder, and of its host."""
-        folders = (join(url, "."), join(url, "/"))
-        return [texts for folder in folders if (texts := self._errors.get(folder))]
-
-    def _has_lost_text(self, known_page: PageVersion, page: Page) -> bool:
-        """Tell whether a page has lost the content that it had as a known page."""
-        if known_page.state != LIVE or known_page.text_hash == text_hash(page):
-            return False
-        return is_gone(page, self._known.content(known_page.id) or "")
-
     def is_deferred(self, url: str) -> bool:
         """Tell whether a link need not be followed: it is dead, or (in a crawl of due pages) it
         leads to a known page or to a copy of one.
@@ -325,10 +268,7 @@ class Revisits:
             self.lastmods,
         )
         end.state_of, end.distrusted, end.stale = self.state_of, self._distrusted, self.stale
-        counts = await end.write(ending, exclusion, self._starts, pause)
-        if end.has_refilled:
-            self._facts.set_fact(REFILLED_FACT, True)
-        return counts
+        return await end.write(ending, exclusion, self._starts, pause)
 
 
 def _is_stored(

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from contentspider.crawl.base.links import Head
     from contentspider.crawl.learning.holder import ItemHolder
-    from contentspider.crawl.queue.keeper import LedgerKeeper
+    from contentspider.crawl.queue.keeper import BookKeeper
     from contentspider.crawl.revisits.revisits import Revisits
     from contentspider.ground.scope import Scope
 
@@ -51,7 +51,7 @@ class DiscoverySpider(Spider):
     """Discovers the pages in its *scope* through robots.txt, sitemaps, feeds and own texts."""
 
     scope: Scope
-    keeper: LedgerKeeper
+    keeper: BookKeeper
     holder: ItemHolder
     own_texts: OwnTexts
     sitemap_reader: SitemapReader
@@ -106,9 +106,9 @@ class DiscoverySpider(Spider):
         if response.status == OK_STATUS:
             answer = read_answer(response, page, root, is_probe=True)
             if answer is not None:
-                self.holder.note_answer(response.url, answer)
+                self.holder.hidden.note(response.url, answer)
         if self.revisits is not None:
-            self.revisits.learn_error_page(page)
+            self.revisits.replaced.learn_error_page(page)
 
     def robots_requests(self, root: str) -> Iterator[Request]:
         """Yield the requests of robots.txt and of the usual sitemap below the *root* of a host."""

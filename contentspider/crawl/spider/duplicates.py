@@ -18,7 +18,7 @@ from contentspider.recrawl.counters import without_counter
 from contentspider.site.models.record import page_id
 
 if TYPE_CHECKING:
-    from contentspider.crawl.queue.keeper import LedgerKeeper
+    from contentspider.crawl.queue.keeper import BookKeeper
     from contentspider.page.input.page import Page
 
 INDEX_NAME = re.compile(r"/(?:index|default)\.(?:x?html?|php|aspx?|jsp)$", re.IGNORECASE)
@@ -35,7 +35,7 @@ TRACKING = re.compile(
 class Duplicates:
     """Detects pages that the crawl has already yielded, by claims on texts in its book."""
 
-    def __init__(self, keeper: LedgerKeeper, site_of: Callable[[str], str]) -> None:
+    def __init__(self, keeper: BookKeeper, site_of: Callable[[str], str]) -> None:
         self._keeper = keeper
         self._site_of = site_of
         # Owners of claims by responses without a row in the book: -1, -2, ...

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-    from contentspider.crawl.queue.keeper import LedgerKeeper
+    from contentspider.crawl.queue.keeper import BookKeeper
 
 logger = logging.getLogger(__name__)
 
@@ -56,7 +56,7 @@ class SitemapReader:
     ends before, the next run reads the sitemap again.
     """
 
-    def __init__(self, crawler: Crawler, keeper: LedgerKeeper) -> None:
+    def __init__(self, crawler: Crawler, keeper: BookKeeper) -> None:
         self._crawler = crawler
         self._keeper = keeper
         # Each sitemap with the requests for its addresses, which are made when they are needed.

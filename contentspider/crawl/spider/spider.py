@@ -47,8 +47,8 @@ from contentspider.crawl.middlewares.guard import CLOSED_SCHEMES, GUARD_ORDER, G
 from contentspider.crawl.middlewares.headers import Credentials, set_user_agent
 from contentspider.crawl.middlewares.login import LOGOUT
 from contentspider.crawl.middlewares.robots import NOINDEX, noindex_source, robots_directives
-from contentspider.crawl.queue.keeper import LedgerKeeper
-from contentspider.crawl.revisits.revisits import UNSURE
+from contentspider.crawl.queue.keeper import BookKeeper
+from contentspider.crawl.revisits.replaced import UNSURE
 from contentspider.crawl.spider.budget import PageBudget
 from contentspider.crawl.spider.copies import SKIP_REASON, Copy, EndlessCopies
 from contentspider.crawl.spider.discovery import DiscoverySpider
@@ -181,7 +181,7 @@ class SiteSpider(DiscoverySpider):
 
     def opened(self) -> None:
         """Connect the spider to the book, and restore the scope of an earlier run."""
-        keeper, holder = extension(self.crawler, LedgerKeeper), extension(self.crawler, ItemHolder)
+        keeper, holder = extension(self.crawler, BookKeeper), extension(self.crawler, ItemHolder)
         if self.crawler.get_downloader_middleware(GuardMiddleware) is None:
             logger.error(
                 "the site spider needs GuardMiddleware, which keeps sites from leading it into"
@@ -351,12 +351,12 @@ class SiteSpider(DiscoverySpider):
         yield a request of an address that nobody has.
         """
         if root is None:  # not modified
-            self.holder.note_answer(response.url, None)
+            self.holder.hidden.note(response.url, None)
             return
         is_start = START_META_KEY in response.meta
         answer = read_answer(response, page, root, is_start=is_start, has_links=has_links)
         if answer is not None:
-            self.holder.note_answer(response.url, answer)
+            self.holder.hidden.note(response.url, answer)
             if is_start and answer.is_suspect:
                 yield from self.probe_folder(join(asked_address(response), "/"))
 
@@ -365,7 +365,7 @@ class SiteSpider(DiscoverySpider):
         if is_source_of(response.url, referer_of(response)):
             self._skip(response, "duplicate")
             return
-        self.holder.note_answer(response.url, None)
+        self.holder.hidden.note(response.url, None)
         assert response.request is not None
         note_answer(self.keeper, response, {}, self.reading_key(response.request))
         yield from self._items(response, page, self._directives(response, None))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from dataclasses import asdict, replace
 from functools import cache, cached_property
+from itertools import compress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy as np
 from contentspider.ground.errors import NotEnoughTextError
 from contentspider.ground.pickles import pickled
 from contentspider.ground.times import now
+from contentspider.page.words.language import detect_language, looks_english
 from contentspider.site.fields.example_pages import ExamplePages
 from contentspider.site.fields.learning import learn_fields
 from contentspider.site.images import repeated_pictures
@@ -20,10 +22,10 @@ from contentspider.site.judge.featuresets import SiteFeatures
 from contentspider.site.judge.prior import Prior
 from contentspider.site.judge.rows import text_key
 from contentspider.site.judge.svm import LinearSVM
-from contentspider.site.learn.language import is_english_wrong
 from contentspider.site.learn.options import LearningOptions, OptionError
 from contentspider.site.learn.sampling import sample_pages
 from contentspider.site.models.model import ENOUGH_PAGES, SiteModel
+from contentspider.site.models.record import text_sample
 from contentspider.site.models.summary import Baseline, SlotSummary, shown_shares
 from contentspider.site.own.assessment import assess
 from contentspider.site.own.matching import path_key, stated_texts, texts_by_page
@@ -63,6 +65,8 @@ EXAMPLE_CHARS = 80
 EXAMPLE_BLOCKS = 2_000  # examples longer than a slot's first text are searched in this many blocks
 MAX_SUMMARY = 500  # slots in a manifest
 SVM = "svm"  # the name of `LinearSVM`
+# Fewer pages may be exceptions.
+MIN_PAGES = 3
 
 
 class SiteLabels(NamedTuple):
@@ -376,3 +380,33 @@ def _summary(site: SiteBlocks, decided: Floats, probabilities: Floats) -> list[S
         )
         for number in np.argsort(-chars, kind="stable").tolist()[:MAX_SUMMARY]
     ]
+
+
+def is_english_wrong(pages: Sequence[Page], kept: Iterable[Bools]) -> bool:
+    """Tell whether most *pages* that state English are in another language.
+
+    Many themes state English for texts in any language. *kept* tells for the blocks of each page
+    whether they are content. Pages are read by the extra ``language`` only if most of them lack the
+    frequent words of English, since loading it takes a second.
+    """
+    samples = [
+        text_sample(list(compress(page.content.blocks, is_kept.tolist())))
+        for page, is_kept in zip(pages, kept, strict=True)
+        if page.hints.language.startswith("en")
+    ]
+    samples = list(filter(None, samples))
+    strange = [sample for sample in samples if not looks_english(sample)]
+    if len(strange) < MIN_PAGES or 2 * len(strange) <= len(samples):
+        return False
+    try:
+        languages = [detect_language(sample) for sample in strange]
+    except MemoryError:
+        raise
+    except Exception as error:  # noqa: BLE001 - a library may raise anything, and costs no model
+        logger.warning(
+            "the language of pages that state English cannot be checked (%r): it counts as right",
+            error,
+        )
+        return False
+    foreign = sum(language not in ("", "en") for language in languages)
+    return 2 * foreign > len(samples)

@@ -25,8 +25,7 @@ from contentspider.site.judge.rows import text_key
 from contentspider.site.judge.slots import SlotTable
 from contentspider.site.listing_entries import with_entries
 from contentspider.site.models.counts import count_prose, kept_chars, sureness
-from contentspider.site.models.folder import read_model
-from contentspider.site.models.generations import Generations
+from contentspider.site.models.folder import Generations, read_model
 from contentspider.site.models.record import Extraction
 from contentspider.site.models.summary import Baseline, SlotSummary
 from contentspider.site.own.quality import Quality

@@ -43,7 +43,7 @@ from contentspider.site.fields.choice import (
     page_section,
 )
 from contentspider.site.images import page_images
-from contentspider.site.listing_records import listing_records
+from contentspider.site.listing_entries import listing_records
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence

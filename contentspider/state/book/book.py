@@ -17,18 +17,16 @@ from contentspider.ground.errors import DAMAGE, StateError
 from contentspider.ground.times import now
 from contentspider.state.book.anchors import Anchors
 from contentspider.state.book.answers import Answers, SitemapDates
-from contentspider.state.book.broken import BrokenAddresses
+from contentspider.state.book.broken import BrokenAddresses, DeadLinks, RefusedModels
 from contentspider.state.book.changes import Changes
 from contentspider.state.book.contents import Contents
 from contentspider.state.book.copies import Copies
 from contentspider.state.book.database import Database
-from contentspider.state.book.dead_links import DeadLinks
 from contentspider.state.book.frontier import Claims, Frontier
 from contentspider.state.book.items import Items
 from contentspider.state.book.known import KnownPages
 from contentspider.state.book.own_texts import OwnAnswers, OwnTexts
 from contentspider.state.book.pages import BY_END, Pages
-from contentspider.state.book.refused import RefusedModels
 from contentspider.state.book.sample import PageSample
 from contentspider.state.book.schema import CRAWL_TABLES
 from contentspider.state.book.sites import Sites

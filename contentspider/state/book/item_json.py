@@ -27,7 +27,7 @@ def encode_value(value: Any) -> object:
     raise TypeError(f"{kind.__name__} cannot be stored as data")
 
 
-# Modules of classes that ledgers of older versions name, and where the classes are now.
+# Modules of classes that books of older versions name, and where the classes are now.
 MOVED_MODULES = {"contentspider.crawl.hold.items": "contentspider.crawl.base.items"}
 COLLECTIONS: dict[str, Any] = {"list": list, "tuple": tuple, "set": set, "frozenset": frozenset}
 SCALARS: dict[Any, tuple[str, Callable[[Any], str]]] = {

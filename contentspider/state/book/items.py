@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+REFILLED_FACT = "refilled"
+
 
 @dataclass(slots=True)
 class ItemBinding:
@@ -220,7 +222,17 @@ class Items:
             content = self._contents.put(ITEM, line, self._contents.base(content))
             self._do("UPDATE items SET line = ? WHERE number = ?", (content, number))
             first = first or self.by_our_names(content, ours)
+        if first is not None:
+            self._do("INSERT OR REPLACE INTO facts VALUES (?, 'true')", (REFILLED_FACT,))
         return first
+
+    @property
+    def has_refilled(self) -> bool:
+        """Whether items were refilled in this crawl, in any of its runs: an output that has them
+        already must be written again.
+        """
+        query = "SELECT 1 FROM facts WHERE name = ?"
+        return self._database.row(query, (REFILLED_FACT,)) is not None
 
     def by_our_names(self, number: int, names: Mapping[str, str] | None) -> Released:
         """Return the item in a line with our field names, and the number of its content. *names*

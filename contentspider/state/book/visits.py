@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from contentspider.ground.errors import DAMAGE
 from contentspider.ground.times import days_between
 from contentspider.recrawl.changes import (
     BY_FIELDS,
@@ -15,6 +17,7 @@ from contentspider.recrawl.changes import (
     REFILTERED,
     UNCHANGED,
 )
+from contentspider.recrawl.judge import Facts
 from contentspider.site.models.record import HASH_PART, item_hash
 from contentspider.state.book.pages import (
     BY_VISIT,
@@ -23,10 +26,12 @@ from contentspider.state.book.pages import (
     RELEASED,
     PageVersion,
     dump_facts,
+    is_live,
+    load_facts,
 )
 
 if TYPE_CHECKING:
-    from contentspider.recrawl.judge import Change, Facts
+    from contentspider.recrawl.judge import Change
     from contentspider.state.book.answers import Answer
     from contentspider.state.book.changes import Changes
     from contentspider.state.book.pages import Pages
@@ -110,6 +115,29 @@ class Visits:
             previous_id=visit.previous_id,
         )
         return self._pages.put(replace(version, record=record))
+
+    def again(self, version: PageVersion) -> Visit:
+        """Return the visit that has written a version, to judge it in another way."""
+        previous_id, reason = self._changes.of_visit(version.record)
+        base = self._pages.known(previous_id or version.id)
+        facts = Facts("")  # facts that are not stored, or damaged, are found anew where need be
+        with suppress(*DAMAGE):
+            facts = load_facts(version.facts) if version.facts else facts
+        return Visit(
+            id=version.id,
+            url=version.url,
+            site=version.site,
+            at=version.last_seen,
+            facts=facts,
+            content_hash=version.content_hash,
+            text_hash=version.text_hash,
+            layout_hash=version.layout_hash,
+            model=version.model,
+            base=base if is_live(base) else None,
+            reason=reason if previous_id else "",
+            page=version.page,
+            content=version.content,
+        )
 
     def revise(self, version: PageVersion, visit: Visit, change: Change) -> PageVersion:
         """Write another result of a *visit* into its *version*."""

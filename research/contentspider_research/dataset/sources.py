@@ -183,12 +183,12 @@ def _rendered(path: Path) -> Source:
     )
 
 
-def crawl_sources(ledger_file: Path) -> list[Source]:
+def crawl_sources(book_file: Path) -> list[Source]:
     """Return the sites of a crawl with the pages that its book has kept; of these the elements
     with text are known, not the markup.
     """
-    with open_crawl_data(ledger_file) as (_, kept, _):
+    with open_crawl_data(book_file) as (_, kept, _):
         found = [Source(site, pages=list(kept.sample(site)), host=site) for site in kept.sites()]
     if not found:
-        raise ContentSpiderError(f"{ledger_file} has kept no pages to read")
+        raise ContentSpiderError(f"{book_file} has kept no pages to read")
     return found

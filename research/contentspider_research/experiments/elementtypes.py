@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from contentspider.page.input.surroundings import read_surroundings
+from contentspider.page.input.page import read_surroundings
 from contentspider.page.tree.text import WORD
 from contentspider.page.words.names import step_tag
 from contentspider.site.judge.slots import step_names

@@ -2,7 +2,7 @@
 is called, its words, its place, and headers that announce noise.
 
 They become exact where the page was read with what stands around its elements
-(`contentspider.page.input.surroundings`); else, and for rendered pages, only elements with text are
+(`contentspider.page.input.page`); else, and for rendered pages, only elements with text are
 known.
 """
 

@@ -1,4 +1,4 @@
-"""What runs the jobs of a run: threads of this process, or the workers of a Dask cluster."""
+"""What runs jobs: threads of this process, or workers of a Dask cluster (the extra ``dask``)."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ import time
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Protocol
 
-from contentspider.ground.dask import SCHEME, connect
 from contentspider.ground.errors import ContentSpiderError
-from contentspider.run.site_job import stop_crawls
+from contentspider.ground.extras import require
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from distributed import Client
+
 logger = logging.getLogger(__name__)
 
-LOCAL = "local"
+LOCAL, SCHEME = "local", "dask://"
 PATIENCE_SECS = 600.0  # how long a run waits for a scheduler that does not answer
 CONNECT_SECS = 5.0
 
@@ -39,8 +40,10 @@ class Engine(Protocol):
     def result(self, job: Any) -> Any:
         """Return the result of a job; raises `ForgottenError`, or the error of the job."""
 
-    def stop(self, run: str) -> None:
-        """Ask all crawls of a run to end; raises `ContentSpiderError` if they cannot be asked."""
+    def everywhere(self, function: Any, *given: Any) -> None:
+        """Call a function in each process that runs jobs; raises `ContentSpiderError` if that is
+        not possible.
+        """
 
     def close(self) -> None:
         """Free all resources."""
@@ -69,9 +72,9 @@ class LocalEngine:
         """Return the result of a job; raises the error of the job."""
         return job.result()
 
-    def stop(self, run: str) -> None:
-        """Ask all crawls of a run to end."""
-        stop_crawls(run)
+    def everywhere(self, function: Any, *given: Any) -> None:
+        """Call a function in this process."""
+        function(*given)
 
     def close(self) -> None:
         """Wait for the threads."""
@@ -80,11 +83,12 @@ class LocalEngine:
 
 class DaskEngine:
     """Runs as many jobs at a time as the workers of a Dask cluster have threads. A worker that is
-    lost is replaced by Dask. The jobs are forgotten if the scheduler is restarted.
+    lost is replaced by Dask, which runs a job *retries* times again. The jobs are forgotten if the
+    scheduler is restarted.
     """
 
-    def __init__(self, url: str) -> None:
-        self._url = url
+    def __init__(self, url: str, retries: int = 0) -> None:
+        self._url, self._retries = url, retries
         self._client: Any = connect(url)
         self._answered = time.monotonic()
 
@@ -109,23 +113,31 @@ class DaskEngine:
     ) -> Any:
         """Start a job on a worker; raises `ForgottenError` if the scheduler does not answer."""
         try:
-            job = self._client.submit(function, *given, **named, pure=False)
+            job = self._client.submit(
+                function, *given, **named, pure=False, retries=self._retries or None
+            )
             job.add_done_callback(on_done)
         except Exception as error:
             raise ForgottenError(f"{self._url} does not answer: {error}") from error
         return job
 
     def result(self, job: Any) -> Any:
-        """Return the result of a job; raises `ForgottenError`, or the error of the job."""
+        """Return the result of a job; raises `ForgottenError`, the error of the job, or
+        `ContentSpiderError` for a job that lost its worker each time.
+        """
+        from distributed.scheduler import KilledWorker
+
         try:
             return job.result()
+        except KilledWorker as error:
+            raise ContentSpiderError(f"it lost its worker repeatedly: {error}") from error
         except CancelledError as error:
             raise ForgottenError("the scheduler has forgotten it") from error
 
-    def stop(self, run: str) -> None:
-        """Ask all crawls of a run to end; raises `ContentSpiderError` if they cannot be asked."""
+    def everywhere(self, function: Any, *given: Any) -> None:
+        """Call a function on each worker; raises `ContentSpiderError` if they cannot be asked."""
         try:
-            self._client.run(stop_crawls, run)
+            self._client.run(function, *given)
         except Exception as error:
             raise ContentSpiderError(f"{self._url} does not answer: {error}") from error
 
@@ -134,12 +146,28 @@ class DaskEngine:
         self._client.close()
 
 
-def open_engine(name: str, jobs: int) -> Engine:
-    """Return the engine *name*: ``local`` (with *jobs* jobs at a time), or ``dask://HOST:PORT``.
-    Raises `ContentSpiderError` if the name is invalid or the scheduler does not answer.
+def open_engine(name: str, jobs: int, retries: int = 0) -> Engine:
+    """Return the engine *name*: ``local`` (with *jobs* jobs at a time), or ``dask://HOST:PORT``
+    (see `DaskEngine`). Raises `ContentSpiderError` if the name is invalid or the scheduler does not
+    answer.
     """
     if name == LOCAL:
         return LocalEngine(jobs)
     if name.startswith(SCHEME):
-        return DaskEngine(name)
+        return DaskEngine(name, retries)
     raise ContentSpiderError(f"--engine {name}: use local, or dask://HOST:PORT")
+
+
+def connect(engine: str, seconds: float = 10) -> Client:
+    """Return a client of the scheduler that *engine* names, ``dask://HOST:PORT``. Raises
+    `ContentSpiderError` if the scheduler does not answer within *seconds*.
+    """
+    require("dask", f"--engine {engine}")
+    from distributed import Client
+
+    new_client: Any = Client
+    try:
+        client: Client = new_client(engine.replace(SCHEME, "tcp://"), timeout=seconds)
+    except OSError as error:
+        raise ContentSpiderError(f"{engine}: no Dask scheduler answers ({error})") from error
+    return client
