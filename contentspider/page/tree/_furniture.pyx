@@ -56,6 +56,7 @@ cdef object CODE_CONTROL = re.compile(
     r"|code-?lang",
     re.IGNORECASE,
 )
+cdef tuple CONTROL_PARTS = (b"lang", b"cop", b"Cop", b"clip")  # one of them is in such a class
 cdef object CODE_LINE = re.compile(r"(?:^|\s)(?:line|(?:token|code|view|cm)-line)(?:$|\s)")
 cdef Py_ssize_t MAX_CONTROL_CHARS = 30, MAX_BESIDE_CODE_BYTES = 120
 cdef int MAX_AROUND_CONTROL = 5
@@ -182,27 +183,12 @@ cdef bint acts_on_next_code(xmlNode* link, const char* href) except -1:
 
 
 cdef bint is_code_control(xmlNode* node, Elements elements, Kind kind) except -1:
-    """Tell whether an element with little text only copies, runs or names the language of code: it
-    is a button, or its class says so, and the code is almost all there is in an element around.
+    """Tell whether an element only copies, runs, names the language of code or numbers its lines:
+    it is a button, or its class says so, and the code is almost all there is in an element around.
     """
-    cdef const char* classes = elements.values[CLASS]
     cdef xmlNode* around = node.parent
     cdef int left = MAX_AROUND_CONTROL
-    if kind == CONTAINER and classes is not NULL and strstr(classes, "line-number") is not NULL:
-        return is_gutter(classes) and not has_letters(node)
-    if kind == BUTTON:
-        if elements.values[ROLE] is not NULL and strcmp(elements.values[ROLE], "tab") == 0:
-            return False
-    elif kind != LINK and kind != INLINE and kind != CONTAINER:
-        return False
-    elif classes is NULL or not (
-        strstr(classes, "lang") is not NULL
-        or strstr(classes, "cop") is not NULL
-        or strstr(classes, "Cop") is not NULL
-        or strstr(classes, "clip") is not NULL
-    ):
-        return False  # the common case
-    elif CODE_CONTROL.search(classes.decode()) is None:
+    if not may_be_code_control(node, elements, kind):
         return False
     if text_below(node, MAX_CONTROL_CHARS) is None or code_in(node) is not NULL:
         return False
@@ -214,6 +200,22 @@ cdef bint is_code_control(xmlNode* node, Elements elements, Kind kind) except -1
         around = around.parent
         left -= 1
     return False
+
+
+cdef bint may_be_code_control(xmlNode* node, Elements elements, Kind kind) except -1:
+    """Tell whether an element is a button, or its class names a control of code."""
+    cdef const char* classes = elements.values[CLASS]
+    cdef const char* role = elements.values[ROLE]
+    if kind == BUTTON:
+        return role is NULL or strcmp(role, "tab") != 0
+    if classes is NULL or kind not in (LINK, INLINE, CONTAINER):
+        return False
+    for part in CONTROL_PARTS:
+        if strstr(classes, <const char*>part) is not NULL:
+            return CODE_CONTROL.search(classes.decode()) is not None
+    if kind != CONTAINER or strstr(classes, "line-number") is NULL:
+        return False
+    return is_gutter(classes) and not has_letters(node)
 
 
 cdef xmlNode* code_in(xmlNode* top) noexcept:
