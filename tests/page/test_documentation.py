@@ -84,7 +84,9 @@ BODY = "<p>Wear gloves.</p><p>Wait.</p>"
 def test_boxes_are_alerts_around_their_whole_text(box: str) -> None:
     found = markdown(f"{box}<p>Next.</p>")
     found = re.sub(r"!\[\]\(\S+\)|\*\*", "", found).replace("> \n>\n", "")  # Confluence's icon
-    assert found.replace("]\n>\n> Hot", "]\n> Hot") == TITLED  # the title of Confluence is bold text
+    assert (
+        found.replace("]\n>\n> Hot", "]\n> Hot") == TITLED
+    )  # the title of Confluence is bold text
     tree = lxml_html.fromstring(f"<div>{markup(box + '<p>Next.</p>')}</div>")
     (aside,) = tree.iter("aside")
     assert aside.get("class") == "warning"
