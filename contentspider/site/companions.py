@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 # A page with more notes has the small print of a product, or a list of sources. Such notes are
 # judged like other blocks.
 MAX_NOTES = 20
+TITLED = frozenset([DEFINITIONS, TERM, DEFINITION, DETAILS, PANEL, CITATION])
 # A longer text is no title, and no definition that is kept for its term alone.
 MAX_TITLE_CHARS = 120
 
@@ -78,19 +79,29 @@ def _groups(blocks: list[Block]) -> list[Group]:
     """Return the titles and terms among *blocks*, each with its text."""
     boxes: dict[tuple[str, int], Group] = {}
     entries: dict[int, list[Group]] = {}  # by the number of their list
+    telling: dict[tuple[tuple[str, int], ...], list[tuple[str, int]]] = {(): []}
     for number, block in enumerate(blocks):
+        containers = telling.get(block.within)
+        if containers is None:
+            containers = telling[block.within] = list(filter(_is_telling, block.within))
         around = 0  # the number of the list of definitions around
-        for container in block.within:
+        for container in containers:
             kind = container[0]
             if kind == DEFINITIONS:
                 around = container[1]
             elif kind in (TERM, DEFINITION):
                 _add_to_entry(entries.setdefault(around, []), kind, number)
-            elif kind in (DETAILS, PANEL, CITATION) or kind.isupper():
+            else:
                 titles, texts = boxes.setdefault(container, ([], []))
                 is_title = not titles and len(block.text) <= MAX_TITLE_CHARS
                 (titles if is_title else texts).append(number)
     return [*boxes.values(), *(entry for found in entries.values() for entry in found)]
+
+
+def _is_telling(container: tuple[str, int]) -> bool:
+    """Tell whether a container of `Block.within` may have a title, or is of a term."""
+    kind = container[0]
+    return kind in TITLED or kind.isupper()
 
 
 def _add_to_entry(entries: list[Group], kind: str, number: int) -> None:

@@ -23,10 +23,10 @@ from contentspider.page.input.own_values import OwnValues
 from contentspider.page.input.serialization import from_record, to_record
 from contentspider.page.tree.blocks import (
     MAX_BLOCKS,
-    SHOWN_CHARS,
     PageBlocks,
     Surroundings,
     read_tree,
+    shows_little,
 )
 from contentspider.page.tree.tags import KINDS
 from contentspider.page.tree.text import WORD, clean_text
@@ -125,7 +125,7 @@ class Page:
         if attributes and containers is not None:
             content.around = read_surroundings(containers)
         hints, statements, texts = read_head(root, hint_elements)
-        if sum(len(block.text) for block in content.blocks[:SHOWN_CHARS]) < SHOWN_CHARS:
+        if shows_little(content):
             hidden = hydration_text(root)
             texts = (*texts, hidden) if hidden else texts
         corrections = None

@@ -56,7 +56,6 @@ cdef object CODE_CONTROL = re.compile(
     r"|code-?lang",
     re.IGNORECASE,
 )
-cdef tuple CONTROL_PARTS = (b"lang", b"cop", b"Cop", b"clip")  # one of them is in such a class
 cdef object CODE_LINE = re.compile(r"(?:^|\s)(?:line|(?:token|code|view|cm)-line)(?:$|\s)")
 cdef Py_ssize_t MAX_CONTROL_CHARS = 30, MAX_BESIDE_CODE_BYTES = 120
 cdef int MAX_AROUND_CONTROL = 5
@@ -208,11 +207,15 @@ cdef bint may_be_code_control(xmlNode* node, Elements elements, Kind kind) excep
     cdef const char* role = elements.values[ROLE]
     if kind == BUTTON:
         return role is NULL or strcmp(role, "tab") != 0
-    if classes is NULL or kind not in (LINK, INLINE, CONTAINER):
+    if classes is NULL or (kind != LINK and kind != INLINE and kind != CONTAINER):
         return False
-    for part in CONTROL_PARTS:
-        if strstr(classes, <const char*>part) is not NULL:
-            return CODE_CONTROL.search(classes.decode()) is not None
+    if (
+        strstr(classes, "lang") is not NULL
+        or strstr(classes, "cop") is not NULL
+        or strstr(classes, "Cop") is not NULL
+        or strstr(classes, "clip") is not NULL
+    ):
+        return CODE_CONTROL.search(classes.decode()) is not None
     if kind != CONTAINER or strstr(classes, "line-number") is NULL:
         return False
     return is_gutter(classes) and not has_letters(node)

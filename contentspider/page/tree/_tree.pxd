@@ -9,6 +9,7 @@ from contentspider.page.tree._elements cimport Elements
 cdef class Names:
     cdef str key, numbered, kind, role
     cdef Py_ssize_t classes, numbers
+    cdef bint is_telling, is_box  # it has a kind or a role; its kind is a box's
 
 cdef class Step:
     cdef Names names

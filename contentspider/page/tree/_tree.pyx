@@ -84,6 +84,8 @@ cdef Names names_of(str tag, const char** values):
         names.classes += 1
         names.numbers += LONG_NUMBER.search(name) is not None
     names.kind, names.role = named(tag, class_, text_of(values[ROLE]))
+    names.is_telling = bool(names.kind or names.role)
+    names.is_box = names.kind.isupper()
     return names
 
 

@@ -51,6 +51,24 @@ cdef Py_ssize_t MAX_NUMBER = 999_999_999
 # Blocks name at most this many cells around their table. Tables further in have the same names.
 cdef Py_ssize_t MAX_OUTER_TABLES = 4
 
+# The kinds and roles of containers, which are compared for each element.
+cdef str NUMBERS_NAME = containers.NUMBERS
+cdef str BULLETS_NAME = containers.BULLETS
+cdef str DEFINITIONS_NAME = containers.DEFINITIONS
+cdef str ITEM_NAME = containers.ITEM
+cdef str TERM_NAME = containers.TERM
+cdef str DETAILS_NAME = containers.DETAILS
+cdef str SUMMARY_NAME = containers.SUMMARY
+cdef str TABLE_NAME = containers.TABLE
+cdef str TABS_NAME = containers.TABS
+cdef str SIGNATURE_NAME = containers.SIGNATURE
+cdef str API_NAME = containers.API
+cdef str CALLOUTS_NAME = containers.CALLOUTS
+cdef str ENTRIES_NAME = containers.ENTRIES
+cdef str PANEL_NAME = containers.PANEL
+cdef str LABEL_NAME = containers.LABEL
+cdef str NOTE_NAME = containers.NOTE
+
 # The label of a tab has at most this many characters.
 cdef Py_ssize_t MAX_LABEL_CHARS = 100
 # How Word writes the entry of a list: a paragraph with this style, and a text as its marker.
@@ -445,14 +463,14 @@ cdef class _Walk:
             return 0
         self.place.note = note
         if self.place.heading is NULL:
-            return self.enter_within(containers.NOTE, note)
+            return self.enter_within(NOTE_NAME, note)
         while index:
             index -= 1
             heading = &self.open[index]
             if heading.node == self.place.heading:
                 within = self.place.within
                 self.place.within = heading.outer.within
-                self.enter_within(containers.NOTE, note)
+                self.enter_within(NOTE_NAME, note)
                 heading.outer.note, heading.outer.within = note, self.place.within
                 self.place.within = within
                 break
@@ -487,7 +505,9 @@ cdef class _Walk:
             self.language = language_of(node)
         if self.elements.tags[tag].is_heading:
             self.place.heading = node
-        if names is not None:
+        if names is not None and (
+            names.is_telling or kind == TABLE or self.place.layout != NO_LAYOUT
+        ):
             self.enter_named(node, kind, names)
         if self.elements.values[STYLE] is not NULL:
             if strstr(self.elements.values[STYLE], "mso-list") is not NULL:
@@ -497,7 +517,9 @@ cdef class _Walk:
             element.first_block = len(self.blocks)
         if self.elements.tags[tag].is_custom and self.elements.values[HREF] is not NULL:
             element.marks += self.run.open_mark(self.elements.link_number())
-        if names is not None and not self.place.preformatted and self.is_signature(names):
+        if names is None or not names.is_telling or self.place.preformatted:
+            pass
+        elif self.is_signature(names):
             self.place.in_signature = True
             element.marks += self.run.open_mark(self.elements.mark_number(CODE))
         if self.panels and <size_t>node in self.panels:
@@ -508,21 +530,23 @@ cdef class _Walk:
         cdef Py_ssize_t number = self.place.container
         if kind == TABLE:
             if self.place.layout == NO_LAYOUT:
-                self.enter_within(containers.TABLE, self.place.table)
+                self.enter_within(TABLE_NAME, self.place.table)
             elif self.place.layout == CALLOUTS_LAYOUT:
-                self.enter_within(containers.NUMBERS, number)
+                self.enter_within(NUMBERS_NAME, number)
                 self.callouts = 0
             elif self.place.layout == ENTRIES_LAYOUT:
-                self.enter_within(containers.DEFINITIONS, number)
+                self.enter_within(DEFINITIONS_NAME, number)
         elif kind == ROW and self.place.layout == CALLOUTS_LAYOUT:
-            self.enter_within(containers.ITEM, number)
+            self.enter_within(ITEM_NAME, number)
         elif kind == CELL:
             self.place.layout = NO_LAYOUT
         if names.kind and self.is_container(node, names.kind):
             self.enter_within(names.kind, number)
-        if names.role == containers.TABS:
+        if not names.role and not names.is_box:
+            return 0
+        if names.role == TABS_NAME:
             self.find_tabs(node)
-        if kind != TABLE and (names.role or names.kind.isupper()) and has_only_table(node):
+        if kind != TABLE and has_only_table(node):
             self.place.layout = layout_of(names)
         return 0
 
@@ -531,21 +555,21 @@ cdef class _Walk:
         heading is none: it lies under the heading.
         """
         cdef xmlNode* summary
-        if kind == containers.DETAILS:
+        if kind == DETAILS_NAME:
             summary = first_child(node, "summary")
             return summary is NULL or not has_heading(summary)
-        if kind == containers.SUMMARY:
+        if kind == SUMMARY_NAME:
             around = self.withins[self.place.within]
-            return bool(around) and around[len(around) - 1][0] == containers.DETAILS
+            return bool(around) and around[len(around) - 1][0] == DETAILS_NAME
         return True
 
     cdef bint is_signature(self, Names names) except -1:
         """Tell whether the current element has the signature of a part of an API."""
-        if names.kind == containers.TERM:
+        if names.kind == TERM_NAME:
             above = self.tree.names_of(self.tree.containers[self.place.container].parent)
-            if above is not None and (<Names>above).role == containers.API:
+            if above is not None and (<Names>above).role == API_NAME:
                 return True
-        return names.role == containers.SIGNATURE
+        return names.role == SIGNATURE_NAME
 
     cdef int start_row(self) except -1:
         if self.place.layout == CALLOUTS_LAYOUT:
@@ -584,7 +608,7 @@ cdef class _Walk:
         cdef xmlNode* label = <xmlNode*><size_t>self.panels[<size_t>panel]
         cdef Place place
         cdef str text = clean_text(text_below(label, MAX_LABEL_CHARS) or "")
-        self.enter_within(containers.PANEL, self.place.container)
+        self.enter_within(PANEL_NAME, self.place.container)
         place = self.place
         self.elements.read_attributes(label)
         self.place.container = self.tree.enter(
@@ -592,7 +616,7 @@ cdef class _Walk:
         )
         if self.keep_attributes:
             self.tree.add_attributes(label, self.place.container)
-        self.enter_within(containers.LABEL, self.place.container)
+        self.enter_within(LABEL_NAME, self.place.container)
         self.place.preformatted = False
         self.go_to(self.place)
         if text:
@@ -615,11 +639,11 @@ cdef class _Walk:
         level = min(int(entry[1]), len(self.word_entries) + 1)
         marker = clean_text(text_below(node, MAX_WORD_CHARS) or "").split(" ")[0].strip("().")
         is_numbered = marker.isascii() and marker.isalnum() and len(marker) <= 4
-        opened = (containers.NUMBERS if is_numbered else containers.BULLETS, number)
+        opened = (NUMBERS_NAME if is_numbered else BULLETS_NAME, number)
         if level <= len(self.word_entries) and self.word_entries[level - 1][0][0] == opened[0]:
             opened = self.word_entries[level - 1][0]
         del self.word_entries[level - 1:]
-        self.word_entries.append((opened, (containers.ITEM, number)))
+        self.word_entries.append((opened, (ITEM_NAME, number)))
         for (list_kind, list_number), (item_kind, item_number) in self.word_entries:
             self.enter_within(list_kind, list_number)
             self.enter_within(item_kind, item_number)
@@ -758,11 +782,11 @@ cdef class _Walk:
 
 cdef Layout layout_of(Names names) except *:
     """Return what the table is that is the only child of an element with these names."""
-    if names.role == containers.CALLOUTS:
+    if names.role == CALLOUTS_NAME:
         return CALLOUTS_LAYOUT
-    if names.role == containers.ENTRIES:
+    if names.role == ENTRIES_NAME:
         return ENTRIES_LAYOUT
-    return BOX_LAYOUT if names.kind.isupper() else NO_LAYOUT
+    return BOX_LAYOUT if names.is_box else NO_LAYOUT
 
 
 cdef bint has_only_table(xmlNode* node) noexcept:

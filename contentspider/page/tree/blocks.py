@@ -149,6 +149,16 @@ def read_tree(
     return page, hint_elements
 
 
+def shows_little(page: PageBlocks) -> bool:
+    """Tell whether a page shows hardly any text (less than `SHOWN_CHARS` characters)."""
+    chars = 0
+    for block in page.blocks:
+        chars += len(block.text)
+        if chars >= SHOWN_CHARS:
+            return False
+    return True
+
+
 def common_element(parents: Sequence[int], first: int, second: int) -> int:
     """Return the innermost element that contains the elements *first* and *second*.
 

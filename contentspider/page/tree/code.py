@@ -40,18 +40,23 @@ def code_language(classes: Sequence[str]) -> str:
     >>> code_language(["", "hljs language-python"]), code_language(["highlight js"])
     ('python', 'js')
     """
-    for names in classes:
+    bare = ""
+    for names in filter(None, classes):
         for match in PREFIXED.finditer(names):
             if name := _language(match["name"]):
                 return name
-    for names in classes:
-        words = names.split()
-        if drawn := DIAGRAMS.intersection(words):
-            return min(drawn)
-        if len(words) > 1 and not BESIDE.isdisjoint(words):
-            bare = [word for word in words if word not in BESIDE and "-" not in word]
-            if len(bare) == 1 and (name := _language(bare[0])):
-                return name
+        bare = bare or _bare_language(names.split())
+    return bare
+
+
+def _bare_language(words: list[str]) -> str:
+    """Return the language among class names without a prefix, "" if there is none."""
+    if not DIAGRAMS.isdisjoint(words):
+        return min(DIAGRAMS.intersection(words))
+    if len(words) > 1 and not BESIDE.isdisjoint(words):
+        bare = [word for word in words if word not in BESIDE and "-" not in word]
+        if len(bare) == 1:
+            return _language(bare[0])
     return ""
 
 

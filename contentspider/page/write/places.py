@@ -62,10 +62,13 @@ def heading_levels(blocks: Sequence[Block]) -> list[int]:
     """
     levels: list[int] = []
     boxes: set[int] = set()  # those with a title or text
+    box_of: dict[tuple[tuple[str, int], ...], tuple[str, int]] = {}
     for block in blocks:
         level = HEADINGS.get(block.tag) or place_of(block.path).level
         if block.within:
-            kind, number = innermost_box(block)
+            if block.within not in box_of:
+                box_of[block.within] = innermost_box(block)
+            kind, number = box_of[block.within]
             if kind and (kind == SUMMARY or number not in boxes):
                 level = 0
             boxes.add(number)

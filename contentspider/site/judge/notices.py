@@ -32,6 +32,10 @@ CONSENT = re.compile(
     r"|cc-window|cc-banner)",
     re.IGNORECASE,
 )
+CONSENT_WORDS = (
+    "cookie consent gdpr ccpa onetrust didomi cmplz usercentrics qc-cmp truste iubenda cky- osano"
+    " cc-window cc-banner"
+).split()
 # What asks for consent without a name.
 ASKS_FOR_CONSENT = re.compile(
     _any_of(
@@ -88,19 +92,31 @@ MAX_NAMED_SHARE, MAX_UNNAMED_SHARE, MAX_NOTICE_CHARS = 0.9, 0.4, 1_200
 def notices(blocks: Sequence[Block]) -> Bools:
     """Return for each block whether it belongs to a notice of the page."""
     chars = sum(len(block.text) for block in blocks)
-    found = np.array([CONSENT.search(block.path) is not None for block in blocks], dtype=bool)
+    asks = {path: _asks(path) for path in {block.path for block in blocks}}
+    found = np.array([asks[block.path] for block in blocks], dtype=bool)
     if _chars(blocks, found) > MAX_NAMED_SHARE * chars:
         found[:] = False
     for number, block in enumerate(blocks):
         if len(block.text) <= MAX_QUESTION_CHARS and HELPFUL.match(block.text):
             found |= _beside(blocks, number, MAX_BESIDE_CHARS)
-        elif len(block.text) <= MAX_NOTICE_CHARS and ASKS_FOR_CONSENT.search(block.text):
+        elif len(block.text) <= MAX_NOTICE_CHARS and _asks_for_consent(block.text):
             notice = _beside(blocks, number, MAX_NOTICE_CHARS)
             if _is_notice(blocks, notice, chars):
                 found |= notice
     if chars - _chars(blocks, found) <= MAX_LOADING_CHARS:
         found |= np.array([LOADING.match(block.text) is not None for block in blocks], dtype=bool)
     return found
+
+
+def _asks(path: str) -> bool:
+    """Tell whether names in a path say that an element asks for consent."""
+    low = path.lower()  # the words are searched first, which is much cheaper
+    return any(word in low for word in CONSENT_WORDS) and CONSENT.search(path) is not None
+
+
+def _asks_for_consent(text: str) -> bool:
+    has_word = "ookie" in text or "OOKIE" in text
+    return has_word and ASKS_FOR_CONSENT.search(text) is not None
 
 
 def _chars(blocks: Sequence[Block], found: Bools) -> int:
