@@ -29,7 +29,7 @@ from contentspider.page.tree.blocks import (
     shows_little,
 )
 from contentspider.page.tree.tags import KINDS
-from contentspider.page.tree.text import WORD, clean_text
+from contentspider.page.tree.text import clean_text, runs
 from contentspider.page.words.names import ANCESTOR_TAGS, LEAF_TAGS
 
 if TYPE_CHECKING:
@@ -280,7 +280,7 @@ def read_surroundings(elements: Sequence[_Element]) -> list[Surroundings]:
                 sorted(_tags_above(element, ancestor_tags)),
                 sorted(tag for tag, count in siblings if tag != element.tag or count > 1),
                 sorted(_count_tags(element)),
-                len(WORD.findall(own_text(element))),
+                len(runs(own_text(element))),
                 is_link(element),
                 links,
             )

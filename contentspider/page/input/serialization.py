@@ -15,6 +15,7 @@ from typing import Any
 from contentspider.ground.addresses import without_password
 from contentspider.page.tree.blocks import Block, PageBlocks, Surroundings
 from contentspider.page.tree.containers import BOX_KINDS, ITEM, KINDS, OF_TAGS, QUOTE, TABLE
+from contentspider.page.tree.tags import NO_NUMBER
 from contentspider.page.words.names import step_tag
 
 # The names of lists in the record, and the field of `Block` that each list has.
@@ -34,7 +35,9 @@ DETAILS: dict[str, str | int | tuple[Any, ...]] = {
     "language": "",
     "anchor": "",
     "note": "",
-    "number": -1,
+    "number": NO_NUMBER,
+    "numbering": "",
+    "begins_list": False,
     "colspan": 1,
     "rowspan": 1,
     "table": 0,

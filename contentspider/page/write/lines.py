@@ -10,7 +10,15 @@ import re
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from contentspider.page.tree.tags import CODE, FORMULA, LINE_BREAK, NOTE, STYLES, is_link
+from contentspider.page.tree.tags import (
+    CODE,
+    FORMULA,
+    LINE_BREAK,
+    NO_NUMBER,
+    NOTE,
+    STYLES,
+    is_link,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -81,12 +89,12 @@ class Row:
 
 class Frame(NamedTuple):
     """A container around a part: its kind and number as in `Block.within`, the number of a list
-    entry in its list (-1: none), and the label of a footnote.
+    entry in its list (`NO_NUMBER`: none), and the label of a footnote.
     """
 
     kind: str
     number: int
-    entry: int = -1
+    entry: int = NO_NUMBER
     label: str = ""
 
 

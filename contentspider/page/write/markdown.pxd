@@ -8,21 +8,27 @@ from contentspider.page.write.lines cimport Part as CPart
 
 cdef class _Writer:
     cdef readonly list lines
-    cdef list indents
+    cdef list indents, signs
     cdef CPart last
 
     cpdef add(self, CPart part)
-    cdef str open(self, CPart part)
+    @cython.locals(number=Py_ssize_t, before=Py_ssize_t)
+    cdef tuple sign(self, CPart part)
+    cdef str open(self, CPart part, str sign)
+    cdef str open_box(self, CPart part, frame, str prefix, bint is_text)
     cpdef close(self, Py_ssize_t shared)
 
 @cython.locals(part=CPart, writer=_Writer)
 cpdef str write_markdown(list page_parts)
 cdef str _before(str piece, str before)
+cdef Py_ssize_t _entry_at(list frames, Py_ssize_t shared) except -1
+cdef bint _is_numbered(list frames, Py_ssize_t number) except -1
+cdef str _first_sign(bint is_numbered)
 cdef bint _has_lines(list frames) except -1
 cdef bint _is_text(CPart part) except -1
 @cython.locals(shared=Py_ssize_t)
 cdef bint _continues(CPart part, CPart last) except -1
-cdef str _marker(frame, around)
+cdef str _marker(list frames, Py_ssize_t number, str sign)
 cdef bint _begins_entry(CPart part) except -1
 cdef list _lines(CPart part)
 cdef list _table(list rows)

@@ -29,6 +29,7 @@ from contentspider.page.tree.tags import (
     EMPHASIS,
     FORMULA,
     LINE_BREAK,
+    NO_NUMBER,
     PREFORMATTED_TAGS,
     STYLE_TAGS,
     SUPERSCRIPT,
@@ -43,12 +44,14 @@ if TYPE_CHECKING:
     from contentspider.page.write.lines import Cell, Frame, Line, Row
 
 # What CommonMark would read as markup in plain text: a backslash before punctuation; a backtick; an
-# asterisk, unless spaces are around it; underscores at the beginning of a word, for emphasis does
-# not begin within one; the beginning of a tag; brackets other than `SIMPLE_BRACKETS`.
+# asterisk or tilde (to GitHub one tilde deletes text), unless spaces are around it; underscores at
+# the beginning of a word, for emphasis does not begin within one; the beginning of a tag; brackets
+# other than `SIMPLE_BRACKETS`.
 ESCAPED = re.compile(
-    r"\\(?=[!-/:-@\[-`{-~]|\Z)|`|(?<!\s)\*|\*(?!\s)|(?<!\w)_+(?![\s_])|<(?=[A-Za-z/!?]|\Z)|[\[\]]"
+    r"\\(?=[!-/:-@\[-`{-~]|\Z)|`|(?<!\s)[*~]|[*~](?!\s)|(?<!\w)_+(?![\s_])"
+    r"|<(?=[A-Za-z/!?]|\Z)|[\[\]]"
 )
-SIGNS = re.compile(r"[\\`*_\[\]<]")
+SIGNS = re.compile(r"[\\`*_\[\]<~]")
 EMPHASIS_END = re.compile(r"[^\s_]_+(?![^\W_])")
 # Brackets that begin no link, footnote, check box or alert.
 SIMPLE_BRACKETS = re.compile(r"(?<!!)\[(?![\^!]|[ xX]\])[^\[\]\\`*_<&]{0,200}\](?![(\[:])")
@@ -68,7 +71,9 @@ INDENT_CHARS = 4
 TITLE = re.compile(r"title|heading|/(?:h[1-6]|dt)(?![a-z])", re.IGNORECASE)
 NESTED = "\u00a0\u00a0"  # indents nested lists in cells, where other spaces are not shown
 DELIMITERS = {BOLD: "**", EMPHASIS: "*", DELETED: "~~"}
-BOXES = {CHECKED: "[x] ", UNCHECKED: "[ ] "}
+BOXES = {CHECKED: "[x] ", UNCHECKED: "[ ] ", "☒ ": "[x] "}  # word processors tick with a cross
+# Another sign begins another list.
+OTHER_SIGN = {".": ")", ")": ".", "-": "*", "*": "-"}
 
 
 def write_markdown(page_parts: list[Part]) -> str:
@@ -90,47 +95,75 @@ def write_markdown(page_parts: list[Part]) -> str:
 class _Writer:
     """Writes the parts of a page, one after the other, to *lines*.
 
-    *indents* has what each container around the last part puts before each of its lines.
+    *indents* has what each container around the last part puts before each of its lines, and
+    *signs* the signs of its lists, "" for other containers.
     """
 
     def __init__(self) -> None:
         self.lines: list[str] = []
         self.indents: list[str] = []
+        self.signs: list[str] = []
         self.last: Part | None = None
 
     def add(self, part: Part) -> None:
+        sign, is_next_list = self.sign(part)
         if self.last is not None:
             self.close(part.shared)
             if _has_lines(part.frames[: part.shared]):
                 self.lines[-1] += "\\"
-            elif not _continues(part, self.last):
+            elif is_next_list or not _continues(part, self.last):
                 self.lines.append("".join(self.indents).rstrip())
         self.last = part
-        prefix = self.open(part) if len(part.frames) > part.shared else "".join(self.indents)
+        is_open = len(part.frames) == part.shared
+        prefix = "".join(self.indents) if is_open else self.open(part, sign)
         rest_prefix = "".join(self.indents)
         for line in _lines(part):
             self.lines.append(prefix + line if line else prefix.rstrip())
             prefix = rest_prefix
 
-    def open(self, part: Part) -> str:
+    def sign(self, part: Part) -> tuple[str, bool]:
+        """Return the sign of the list entry that begins with a part ("" if none does), and whether
+        it belongs to another list of the same kind than the entry before, which ends here.
+
+        Markdown has only the number of a list's first entry, so that another one begins a list.
+        """
+        number = _entry_at(part.frames, part.shared)
+        if not number:
+            return "", False
+        entry, is_numbered = part.frames[number], _is_numbered(part.frames, number)
+        sign = _first_sign(is_numbered)
+        last = self.last.frames if self.last is not None else []
+        before = _entry_at(last, part.shared)
+        if not before or _is_numbered(last, before) != is_numbered:
+            return sign, False
+        sign = self.signs[before] or sign
+        numbers = entry.entry, last[before].entry
+        is_counted = is_numbered and NO_NUMBER not in numbers
+        if part.block.begins_list or (is_counted and numbers[0] != numbers[1] + 1):
+            return OTHER_SIGN[sign], True
+        return sign, False
+
+    def open(self, part: Part, sign: str) -> str:
         """Open the containers that begin with a part, and return the start of its first line."""
         prefix = "".join(self.indents)
         for number in range(part.shared, len(part.frames)):
             frame = part.frames[number]
             is_text = number == len(part.frames) - 1 and _is_text(part)
-            marker = _marker(frame, part.frames[number - 1] if number else None)
+            own_sign = ""
+            if frame.kind == ITEM:
+                own_sign, sign = sign or _first_sign(_is_numbered(part.frames, number)), ""
+            self.signs.append(own_sign)
+            marker = _marker(part.frames, number, own_sign)
             if marker:
-                self.indents.append(" " * max(INDENT_CHARS, len(marker)))
+                is_long = frame.kind != ITEM or _is_numbered(part.frames, number)
+                self.indents.append(" " * max(INDENT_CHARS, len(marker) if is_long else 0))
                 # Code and what else has an indent of its own begin where their next lines do.
                 prefix += marker if is_text else marker.ljust(INDENT_CHARS)
             elif frame.kind == QUOTE or frame.kind.isupper():
                 self.indents.append("> ")
                 prefix += "> "
                 if frame.kind != QUOTE:
-                    self.lines.append(f"{prefix}[!{frame.kind}]")
-                    prefix = "".join(self.indents)
-                    if not is_text or part.role or not TITLE.search(part.block.path):
-                        self.lines.append(prefix.rstrip())  # so that its text is a paragraph
+                    prefix = self.open_box(part, frame, prefix, is_text)
             else:
                 self.indents.append("")
                 if frame.kind == DETAILS:
@@ -140,13 +173,44 @@ class _Writer:
                         self.lines.append(prefix.rstrip())
         return prefix
 
+    def open_box(self, part: Part, frame: Frame, prefix: str, is_text: bool) -> str:
+        """Write the first line of a box, and return what the next line begins with."""
+        self.lines.append(f"{prefix}[!{frame.kind}]")
+        prefix = "".join(self.indents)
+        if not is_text or part.role or not TITLE.search(part.block.path):
+            self.lines.append(prefix.rstrip())  # so that its text is a paragraph
+        return prefix
+
     def close(self, shared: int) -> None:
         """Close the containers around the last part but the first *shared*."""
         while len(self.indents) > shared:
             self.indents.pop()
+            self.signs.pop()
             if self.last is not None and self.last.frames[len(self.indents)].kind == DETAILS:
                 prefix = "".join(self.indents)
                 self.lines += [prefix.rstrip(), prefix + "</details>"]
+
+
+def _entry_at(frames: list[Frame], shared: int) -> int:
+    """Return the index of the list entry that is the first container after the first *shared*, or
+    the first in a list that is; 0 if there is none.
+    """
+    for number in range(shared, min(shared + 2, len(frames))):
+        if frames[number].kind == ITEM:
+            return number
+        if frames[number].kind not in (BULLETS, NUMBERS):
+            break
+    return 0
+
+
+def _is_numbered(frames: list[Frame], number: int) -> bool:
+    """Tell whether a list entry has a number in Markdown, which has no negative ones."""
+    entry = frames[number].entry
+    return frames[number - 1].kind == NUMBERS and (entry >= 0 or entry == NO_NUMBER)
+
+
+def _first_sign(is_numbered: bool) -> str:
+    return "." if is_numbered else "-"
 
 
 def _has_lines(frames: list[Frame]) -> bool:
@@ -180,14 +244,16 @@ def _continues(part: Part, last: Part) -> bool:
     return shared < len(last.frames) and last.frames[shared].kind in (BULLETS, NUMBERS)
 
 
-def _marker(frame: Frame, around: Frame | None) -> str:
-    """Return the marker of a list entry, definition or footnote in the container *around* it, ""
-    for other containers.
+def _marker(frames: list[Frame], number: int, sign: str) -> str:
+    """Return the marker of the container with an index, a list entry, definition or footnote, ""
+    for other containers. *sign* stands for a bullet, or after a number.
     """
+    frame = frames[number]
     if frame.kind == ITEM:
-        if around is None or around.kind != NUMBERS:
-            return "- "
-        return f"{frame.entry if frame.entry >= 0 else 1}. "
+        if _is_numbered(frames, number):
+            return f"{frame.entry if frame.entry >= 0 else 1}{sign} "
+        is_negative = frames[number - 1].kind == NUMBERS
+        return f"{sign} {frame.entry}. " if is_negative else f"{sign} "
     if frame.kind == NOTE:
         return f"[^{frame.label}]: "
     return ": " if frame.kind == DEFINITION else ""
@@ -254,7 +320,9 @@ def _part_of_cell(part: Part) -> str:
         line = " ".join(filter(None, (_pictures(part.before), line, _pictures(part.after))))
     if _begins_entry(part):
         depth = len([frame for frame in part.frames if frame.kind == ITEM])
-        line = NESTED * (depth - 1) + _marker(part.frames[-1], part.frames[-2]) + line
+        number = len(part.frames) - 1
+        sign = _first_sign(_is_numbered(part.frames, number))
+        line = NESTED * (depth - 1) + _marker(part.frames, number, sign) + line
     return line.replace("|", "\\|").replace(HARD_BREAK, "<br>")
 
 
@@ -420,7 +488,7 @@ def _escape_plain(text: str, is_whole: bool = False) -> str:
         text = _escape_signs(text, is_whole)
     if "&" in text:
         text = ENTITY.sub(r"\\&", text)
-    return text.replace("~~", "\\~\\~") if "~~" in text else text
+    return text
 
 
 def _escape_signs(text: str, is_whole: bool) -> str:
@@ -450,8 +518,8 @@ def _escape_between(text: str, start: int, end: int, is_whole: bool) -> str:
 
 def _is_alone(text: str, sign: re.Match[str]) -> bool:
     """Tell whether a sign of emphasis has no partner in its paragraph."""
-    if sign[0] == "*":
-        return text.count("*") == 1
+    if sign[0] in ("*", "~"):
+        return text.count(sign[0]) == 1
     return sign[0][0] == "_" and EMPHASIS_END.search(text, sign.end()) is None
 
 

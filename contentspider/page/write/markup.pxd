@@ -12,6 +12,7 @@ from contentspider.page.write.lines cimport Row as CRow
 cpdef str write_html(list page_parts)
 cdef str _closing(list frames, Py_ssize_t shared)
 cdef str _opening(CPart part)
+cdef str _numbering(CBlock block, Py_ssize_t first)
 cdef str _tag(frame)
 cdef _add(CPart part, list lines)
 @cython.locals(row=CRow, cell=CCell)

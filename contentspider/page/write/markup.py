@@ -27,6 +27,7 @@ from contentspider.page.tree.tags import (
     DISPLAYED_FORMULA,
     FORMULA,
     LINE_BREAK,
+    NO_NUMBER,
     PREFORMATTED_TAGS,
     STYLE_TAGS,
 )
@@ -56,7 +57,7 @@ def write_html(page_parts: list[Part]) -> str:
     (the panel of a tab), and in them
     ``a``, ``code``, ``strong``, ``em``, ``del``, ``mark``, ``sub``, ``sup``, ``br`` and ``img``.
     All text is escaped. The only attributes are addresses, descriptions of pictures, anchors of
-    headings, numbers of lists, spans of cells, kinds of boxes, and the language of code.
+    headings, types and numbers of lists, spans of cells, kinds of boxes, and the language of code.
     Formulas are LaTeX between dollar signs.
     """
     lines: list[str] = []
@@ -90,13 +91,23 @@ def _opening(part: Part) -> str:
         attribute = ""
         if frame.kind.isupper():
             attribute = f' class="{frame.kind.lower()}"'
-        elif frame.kind == NUMBERS and part.frames[number + 1].entry not in (-1, 1):
-            attribute = f' start="{part.frames[number + 1].entry}"'
-        elif frame.kind == ITEM and number == part.shared and frame.entry >= 0:
+        elif frame.kind == NUMBERS:
+            attribute = _numbering(part.block, part.frames[number + 1].entry)
+        elif frame.kind == ITEM and number == part.shared and frame.entry != NO_NUMBER:
             attribute = f' value="{frame.entry}"'
         if tag:
             tags.append(f"<{tag}{attribute}>")
     return "".join(tags)
+
+
+def _numbering(block: Block, first: int) -> str:
+    """Return the attributes of a numbered list whose *first* entry is the one of a block."""
+    if first == NO_NUMBER:
+        return ""
+    kind, order = block.numbering.rstrip("-"), block.numbering[-1:]
+    attributes = f' type="{kind}"' if kind else ""
+    attributes += " reversed" if order == "-" else ""
+    return attributes + (f' start="{first}"' if first != 1 else "")
 
 
 def _tag(frame: Frame) -> str:

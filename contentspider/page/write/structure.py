@@ -25,8 +25,8 @@ from contentspider.page.tree.containers import (
     TABLE,
     TERM,
 )
+from contentspider.page.tree.tags import NO_NUMBER, PREFORMATTED_TAGS
 from contentspider.page.tree.tags import NOTE as NOTE_MARK
-from contentspider.page.tree.tags import PREFORMATTED_TAGS
 from contentspider.page.write.lines import Frame, Part
 from contentspider.page.write.places import heading_levels
 from contentspider.page.write.tables import table_at, table_of, table_rows
@@ -161,10 +161,10 @@ class Outline:
             if kind == NOTE:
                 is_open = number not in self.ended and not self.outside
                 if is_open and block.note in self.labels:
-                    frames = [Frame(kind, number, -1, self.labels[block.note])]
+                    frames = [Frame(kind, number, NO_NUMBER, self.labels[block.note])]
             elif kind in (ITEM, DEFINITION):
                 if self._is_written(kind, number, frames):
-                    frames.append(Frame(kind, number, self.entries.get(number, -1)))
+                    frames.append(Frame(kind, number, self.entries.get(number, NO_NUMBER)))
                 elif frames and frames[-1].kind in LISTS:
                     frames.pop()
             elif kind != TABLE and not (kind == LINES and _has(frames, LINES)):
