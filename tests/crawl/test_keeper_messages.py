@@ -56,7 +56,7 @@ def test_unread_urls_are_retried_when_idle(
 ) -> None:
     slowed: list[bool] = []
     monkeypatch.setattr(crawl.keeper.addresses, "retry_failed", lambda: 3)
-    monkeypatch.setattr(crawl.keeper.hosts, "slow_limited", lambda: slowed.append(True))
+    monkeypatch.setattr(crawl.keeper.hosts.delays, "slow_limited", lambda: slowed.append(True))
     woken = crawl.woken
     with pytest.raises(DontCloseSpider):
         crawl.keeper.idle()

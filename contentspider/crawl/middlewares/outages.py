@@ -55,7 +55,7 @@ class OutageMiddleware(Component):
         """Raise `LimitedError`, before the end of the run, if the address answers 429 while its
         host answers.
         """
-        seconds = self.keeper.hosts.wait_of(request.url)
+        seconds = self.keeper.hosts.delays.wait_of(request.url)
         may_be_asked = self.keeper.addresses.is_at_end or WITNESS_META_KEY in request.meta
         if seconds is not None and not may_be_asked:
             raise LimitedError(seconds)
@@ -96,7 +96,7 @@ class OutageMiddleware(Component):
         """Handle an answer of 429, with the *seconds* of its Retry-After."""
         host, hosts = host_of(request.url), self.keeper.hosts
         is_witness = WITNESS_META_KEY in request.meta
-        if hosts.wait_of(request.url) is not None and not is_witness:
+        if hosts.delays.wait_of(request.url) is not None and not is_witness:
             hosts.release(host)
             self._pause(request, seconds or 0)
             return response

@@ -158,7 +158,7 @@ class BookKeeper(CrawlState):
                 raise DontCloseSpider  # Scrapy sends the signal again in some seconds
             if retry_count := self.addresses.retry_failed():
                 logger.info("%d addresses that could not be read are retried", retry_count)
-                self.hosts.slow_limited()
+                self.hosts.delays.slow_limited()
                 wake(self.crawler)  # by itself the engine checks the queue only every 5 seconds
                 raise DontCloseSpider
             if queued := queue_length(self.crawler):

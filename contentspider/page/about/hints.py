@@ -170,7 +170,7 @@ class _Head:
         self._json_chars = 0
         for kind, about, text, place in elements:
             if kind == "meta":  # the most frequent kind comes first
-                if name := about.strip().lower():
+                if name := about.strip().lower().removeprefix("schema:"):
                     self.meta.setdefault(name, []).append(text)
             elif kind == "title":
                 self.title = self.title or text

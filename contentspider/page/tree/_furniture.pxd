@@ -8,6 +8,7 @@ from contentspider.page.tree._elements cimport Elements, Kind
 cdef bint is_furniture(
     xmlNode* node, Elements elements, Kind kind, xmlNode* heading, bint preformatted
 ) except -1
+cdef bint is_panel(xmlNode* node) except -1
 cdef bint links_own_heading(xmlNode* link, const char* href, xmlNode* heading) except -1
 cdef bint is_note_marker(xmlNode* node, Elements elements, Kind kind) except -1
 cdef str anchor_of(xmlNode* heading)

@@ -23,6 +23,8 @@ from contentspider.page.tree.tags import EDIT_LINK, GUTTERS, PERMALINK, SHOWN_FO
 # A permalink has at most this many characters. At most this many nodes below an element are read.
 cdef Py_ssize_t MAX_SIGN_CHARS = 100
 cdef int MAX_NODES = 60
+# A button that opens a panel is nested in at most this many elements before the panel.
+cdef int MAX_CONTROL_DEPTH = 4
 # The line above code that a link copies or selects has at most this many characters.
 cdef Py_ssize_t MAX_CAPTION_CHARS = 60
 # A raised number after a shorter word may be an exponent ("km2").
@@ -82,6 +84,30 @@ cdef bint is_furniture(
     if heading is not NULL and EDIT_LINK.search(classes.decode()) is not None:
         return True
     return strstr(classes, "MathJax") is not NULL and is_shown_formula(node, classes)
+
+
+cdef bint is_panel(xmlNode* node) except -1:
+    """Tell whether a reader can open a hidden element: right before it stands what opens it.
+
+    That is a button, or an element with ``aria-expanded`` or ``aria-controls``, alone or within a
+    heading or a line; or a heading that is one of a series with a hidden element after each.
+    """
+    cdef xmlNode* control = previous_element(node.prev)
+    cdef xmlNode* next_control = next_element(node.next)
+    cdef xmlNode* inner = control
+    cdef int left = MAX_CONTROL_DEPTH
+    while inner is not NULL and left:
+        if is_called(inner, "button") or attribute_of(inner, "aria-expanded"):
+            return True
+        if attribute_of(inner, "aria-controls"):
+            return True
+        inner = next_element(inner.children)
+        left -= 1
+    if control is NULL or next_control is NULL:
+        return False
+    if not is_heading(control) and not is_called(control, "dt"):
+        return False
+    return strcmp(<const char*>next_control.name, <const char*>control.name) == 0
 
 
 cdef bint is_for_eyes_alone(Elements elements) noexcept:
@@ -153,6 +179,12 @@ cdef bint names_language_of_next(xmlNode* node) except -1:
         return False
     text = text_below(node, MAX_SIGN_CHARS)
     return bool(text) and text.lower() == language_of(code)
+
+
+cdef xmlNode* previous_element(xmlNode* node) noexcept:
+    while node is not NULL and node.type != XML_ELEMENT_NODE:
+        node = node.prev
+    return node
 
 
 cdef xmlNode* next_element(xmlNode* node) noexcept:

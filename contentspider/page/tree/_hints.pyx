@@ -26,6 +26,8 @@ cdef frozenset STATED = frozenset(
     "articleBody schema:articleBody content:encoded schema:text recipeIngredient"
     " schema:recipeIngredient recipeInstructions schema:recipeInstructions".split()
 )
+# The vocabulary that may precede a property of RDFa.
+cdef object SCHEMA = re.compile(r"(?:schema:|https?://(?:www\.)?schema\.org/)", re.IGNORECASE)
 # Ids and classes of readers' comments, and of boxes with links to other pages.
 cdef object OTHERS = re.compile(
     r"(?:^|[\s_-])(?:comments?|commentlist|replies|respond|related|recommended|recommendations"
@@ -43,6 +45,11 @@ cdef Py_ssize_t MAX_DATE_LINK_CHARS = 18
 cdef object HATOM = re.compile(r"(?:^|\s)(?:published|updated)(?:$|\s)")
 # Types of feeds.
 cdef object FEED = re.compile(r"\s*application/(?:rss\+xml|atom\+xml|feed\+json)\b", re.IGNORECASE)
+# The name in an author's card.
+cdef str NAME = (
+    ".//*[@itemprop='name' or @property='name' or @property='schema:name'"
+    " or @property='http://schema.org/name' or @property='https://schema.org/name']"
+)
 # Limits for stated texts. Each ingredient of a recipe is one element; its markup is longer than its
 # text.
 cdef int MAX_STATED = 200
@@ -115,7 +122,7 @@ cdef class HintElements:
                 if is_mark(attribute):
                     if attribute.name[0] == c"p":
                         self.add_stated(node)
-                    elif add_author(self.root, node, self.place, self.found, self.authors):
+                    if add_author(self.root, node, self.place, self.found, self.authors):
                         self.authors += 1
                     else:
                         self.add_date(node)
@@ -202,6 +209,8 @@ cdef bint is_mark(xmlAttr* attribute) noexcept:
             or strstr(value, "content:encoded") is not NULL
             or strstr(value, "schema:text") is not NULL
             or strstr(value, "recipeIn") is not NULL
+            or strstr(value, "uthor") is not NULL
+            or strstr(value, "date") is not NULL
         )
     return strstr(value, "author") is not NULL
 
@@ -314,6 +323,11 @@ cdef bint is_around(xmlNode* above, xmlNode* inner) noexcept:
     return inner is not NULL
 
 
+cdef str properties_of(xmlNode* node):
+    """Return the properties of microdata or RDFa that an element has, in lower case."""
+    return SCHEMA.sub("", attribute_of(node, "itemprop") or attribute_of(node, "property")).lower()
+
+
 cdef bint add_author(
     etree._Element root, xmlNode* node, int place, list found, int authors
 ) except -1:
@@ -322,14 +336,14 @@ cdef bint add_author(
     """
     cdef Py_ssize_t size = 0
     cdef list parts = []
-    itemprop = attribute_of(node, "itemprop").lower()
+    itemprop = properties_of(node)
     rel = attribute_of(node, "rel").lower()
     if "author" not in itemprop.split() and "author" not in rel.split():
         return False
     if authors < MAX_AUTHORS:
         author = etree.elementFactory(root._doc, node)
         # An author's card contains more than the name.
-        name = author.find(".//*[@itemprop='name']")
+        name = next(iter(author.xpath(NAME)), None)
         for part in (author if name is None else name).itertext():
             parts.append(part)
             size += len(part)
@@ -341,7 +355,7 @@ cdef bint add_author(
 
 cdef bint add_date(xmlNode* node, int place, list found) except -1:
     """Append an element to *found* if it marks a date, and tell whether it does."""
-    itemprop = attribute_of(node, "itemprop").lower()
+    itemprop = properties_of(node)
     is_abbreviation = strcmp(<const char*>node.name, "abbr") == 0
     if strcmp(<const char*>node.name, "time") != 0 and "date" not in itemprop and not is_abbreviation:
         return False
