@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from contentspider.evaluation.corpora import Corpus, GoldPage
-    from contentspider.site.judge.trees import Trees
+    from contentspider.site.judge.prior import Trees
     from contentspider_research.training import PageRows
 
 COLUMNS = ("single pages", "sites, alone", "news, alone", "sites, vote", "news, vote")

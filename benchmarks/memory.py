@@ -26,7 +26,7 @@ class Done(NamedTuple):
     items: int
     crawl_mb: float
     peak_mb: float
-    ledger_kb: float
+    book_kb: float
     seconds: float
     cpu: float
 
@@ -72,12 +72,12 @@ def crawl(pages: int) -> Done:
             sys.exit(f"the crawl of {pages} pages failed")
         with (Path(folder) / "pages.jsonl").open("rb") as file:
             items = sum(1 for _ in file)
-        ledger = sum(
+        book = sum(
             path.stat().st_size for path in (Path(folder) / ".scrapy" / "contentspider").iterdir()
         )
     # macOS counts bytes, Linux kB; with the learner, which the crawl has waited for.
     peak = used.ru_maxrss / (1e6 if sys.platform == "darwin" else 1e3)
-    return Done(items, own, peak, ledger / 1e3, seconds, used.ru_utime + used.ru_stime)
+    return Done(items, own, peak, book / 1e3, seconds, used.ru_utime + used.ru_stime)
 
 
 def main() -> None:
@@ -95,7 +95,7 @@ def main() -> None:
         print(
             f"| {pages:,} | {done.items:,} | {done.crawl_mb:.0f} |"
             f" {done.crawl_mb / max(first, 1):.2f} | {done.peak_mb:.0f} |"
-            f" {done.ledger_kb / pages:.2f} | {done.items / done.seconds:.0f} |"
+            f" {done.book_kb / pages:.2f} | {done.items / done.seconds:.0f} |"
             f" {done.items / done.cpu:.0f} |",
             flush=True,
         )

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from contentspider.evaluation.corpora import find_corpora
 from contentspider.site.learn import sampling
 from contentspider.site.learn.learner import SiteLearner
-from contentspider.site.learn.templates import page_template
+from contentspider.site.learn.sampling import page_template
 from contentspider.site.sample import ORDER_BYTES
 from contentspider.site.scores import text_score
 

@@ -113,7 +113,7 @@ def crawl(url: str, folder: Path) -> dict[str, Any]:
     stats = json.loads((folder / "stats.json").read_text())["stats"]
     with (folder / "pages.jsonl").open("rb") as file:
         urls = {json.loads(line)["url"] for line in file}
-    history = "contentspider/history/"
+    history = "contentspider/changes/"
     return {
         "code": process.returncode,
         "items": len(urls),

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from contentspider.archive.columns import learn_column as learn_column
     from contentspider.archive.columns import sample_column as sample_column
     from contentspider.crawl.addon import Addon as Addon
-    from contentspider.crawl.base.binding import bind as bind
     from contentspider.crawl.base.items import ContentItem as ContentItem
+    from contentspider.crawl.base.items import bind as bind
     from contentspider.crawl.base.links import links as links
     from contentspider.crawl.base.tagged import TaggedBlock as TaggedBlock
     from contentspider.crawl.base.tagged import TaggedPage as TaggedPage
@@ -40,7 +40,7 @@ _HOMES = {
     "SiteModel": "contentspider.site.models.model",
     "TaggedBlock": "contentspider.crawl.base.tagged",
     "TaggedPage": "contentspider.crawl.base.tagged",
-    "bind": "contentspider.crawl.base.binding",
+    "bind": "contentspider.crawl.base.items",
     "extract_column": "contentspider.archive.columns",
     "extract_html": "contentspider.site.learn.single_page",
     "learn_column": "contentspider.archive.columns",

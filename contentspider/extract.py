@@ -7,27 +7,19 @@ from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from contentspider.ground.encodings import PackedError
 from contentspider.ground.errors import ContentSpiderError
-from contentspider.ground.extras import require
 from contentspider.ground.fetch import Fetched
 from contentspider.ground.sites import SiteKeys
-from contentspider.page.input.body import is_binary
 from contentspider.page.input.documents import (
     SUFFIXES,
     document_kind,
-    read_document,
-    seconds_for,
 )
-from contentspider.page.input.files import html_files, read_pages, unpacked
+from contentspider.page.input.files import html_files, read_pages
 from contentspider.page.input.overrides import Overrides
-from contentspider.page.input.page import Page
-from contentspider.page.tree.blocks import new_walker
 from contentspider.page.write.summary import document_counts, summarise
-from contentspider.site.judge.featuresets import needs_attributes
 from contentspider.site.judge.prior import Prior
 from contentspider.site.learn.options import LearningOptions
-from contentspider.site.learn.single_page import extract_page, hidden_text
+from contentspider.site.learn.single_page import hidden_text
 from contentspider.site.models.failures import Failures
 from contentspider.site.models.folder import MANIFEST
 from contentspider.site.models.model import SiteModel
@@ -38,6 +30,7 @@ from contentspider.site.models.record import (
     page_id,
 )
 from contentspider.site.vote.labels import VOTES
+from contentspider.state.stores.knowledge import Knowledge
 from contentspider.state.stores.models import ModelStore
 
 if TYPE_CHECKING:
@@ -45,7 +38,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from contentspider.page.input.fields_file import FieldsFile
-    from contentspider.site.models.record import Extraction
+    from contentspider.page.input.page import Page
 
 logger = logging.getLogger(__name__)
 
@@ -53,19 +46,30 @@ logger = logging.getLogger(__name__)
 MAX_KEPT = 500
 
 
-def _stored_model(models: Path, site: str) -> tuple[SiteModel, Overrides | None]:
-    """Return the model and the overrides of *site* from the folder *models*, which has a folder for
-    each site or is the folder of one model. Raises `ContentSpiderError`.
+def _stored(models: Path, site: str, options: LearningOptions) -> Knowledge:
+    """Return what the folder *models* knows of *site*. It has a folder for each site, or is the
+    folder of one model. Warns if the model knows other examples. Raises `ContentSpiderError`.
     """
     folder = models if (models / MANIFEST).is_file() else models / site
     try:
-        return SiteModel.load(folder), Overrides.load(folder)
+        model, overrides = SiteModel.load(folder), Overrides.load(folder)
     except FileNotFoundError as error:
         raise ContentSpiderError(
             f"{models} has no model of {site!r}; it has: "
             f"{', '.join(ModelStore(models).sites()) or 'none'}. Name the pages' folder as the"
             f" site, or give the folder of one model ({models}/SITE)"
         ) from error
+    model.judge = Prior.chosen(options.prior_file)
+    digest = options.own_fields.examples_digest
+    if digest not in ("", model.examples_digest):
+        logger.warning(
+            "%s: the stored model was not learned with the examples in %s; fields by examples come"
+            " from the examples that it was learned with, if any. Learn the site again with this"
+            " file",
+            model.site,
+            options.fields,
+        )
+    return Knowledge(model, overrides, options)
 
 
 def _warn_of_directives(source: str, pages: int) -> None:
@@ -90,16 +94,9 @@ class _SitePages:
     """
 
     def __init__(
-        self,
-        root: Path,
-        files: Sequence[Path],
-        attributes: bool,
-        overrides: Overrides | None,
-        options: LearningOptions,
-        left_out: set[Path],
+        self, root: Path, files: Sequence[Path], known: Knowledge, left_out: set[Path]
     ) -> None:
-        reading = (attributes, overrides, options.obey_directives, options.own_fields, left_out)
-        self._read = partial(read_pages, root, files, *reading)
+        self._read = partial(read_pages, root, files, *known.reading, left_out)
         self._in_memory = list(self._read()) if len(files) <= MAX_KEPT else None
 
     def __iter__(self) -> Iterator[Page]:
@@ -144,41 +141,17 @@ def _learn(site: str, options: LearningOptions, pages: Iterable[Page]) -> SiteMo
     return model
 
 
-def _use_stored(model: SiteModel, options: LearningOptions) -> None:
-    """Prepare a stored model for these options, and warn if it knows other examples."""
-    model.judge = Prior.chosen(options.prior_file)
-    digest = options.own_fields.examples_digest
-    if digest not in ("", model.examples_digest):
-        logger.warning(
-            "%s: the stored model was not learned with the examples in %s; fields by examples come"
-            " from the examples that it was learned with, if any. Learn the site again with this"
-            " file",
-            model.site,
-            options.fields,
-        )
-
-
-def _extract(
-    page: Page, site: str, model: SiteModel | None, options: LearningOptions
-) -> Extraction:
-    """Return the content of a page by its site's model, or by the prior without one."""
-    if model:
-        return model.extract(page, options.keep_teasers)
-    return extract_page(page, site, Prior.chosen(options.prior_file))
-
-
 def _item(
     page: Page,
     site: str,
-    model: SiteModel | None,
-    options: LearningOptions,
+    known: Knowledge,
     optional_fields: OptionalFields,
     failures: Failures,
 ) -> dict[str, object]:
     """Return the item fields of a page."""
-    extraction = _extract(page, site, model, options)
-    if model:
-        failures.lost.note(model, extraction)
+    extraction = known.extract(page, site)
+    if known.model:
+        failures.lost.note(known.model, extraction)
     return page_fields(
         page,
         site,
@@ -199,17 +172,15 @@ def _site_items(
 ) -> Iterator[dict[str, object]]:
     """Yield the items of a site's *files*; ``url`` is the file's path below *root*."""
     site = root.resolve().name or "site"
-    model, overrides = _stored_model(models, site) if models else (None, None)
-    attributes = needs_attributes(model.features) if model else options.needs_attributes
-    pages = _SitePages(root, files, attributes, overrides, options, failures.files)
-    is_alone = not model and len(files) == 1 and options.labels == VOTES
+    known = _stored(models, site, options) if models else Knowledge(options=options)
+    pages = _SitePages(root, files, known, failures.files)
+    is_alone = not known.model and len(files) == 1 and options.labels == VOTES
     if not any(_has_text(page, is_alone) for page in pages):
         return
-    if model:
-        site = model.site
-        _use_stored(model, options)
+    if known.model:
+        site = known.model.site
     elif not is_alone:
-        model = _learn(site, options, pages)
+        known = known._replace(model=_learn(site, options, pages))
     left_out, check = 0, _FieldCheck(options.own_fields)
     for page in pages:
         if not _has_text(page, is_alone):
@@ -217,7 +188,7 @@ def _site_items(
             continue
         left_out += page.content.has_left_out
         try:
-            item = _item(page, site, model, options, optional_fields, failures)
+            item = _item(page, site, known, optional_fields, failures)
         except (ContentSpiderError, MemoryError):
             raise
         except Exception as error:  # noqa: BLE001 - one page must not cost the others
@@ -229,67 +200,30 @@ def _site_items(
     check.warn(str(root))
 
 
-def _document_item(
-    fetched: Fetched, site: str, name: str, optional_fields: OptionalFields
-) -> dict[str, object]:
-    """Return the fields of `ContentItem` for a document. Raises `ContentSpiderError` if it
-    cannot be read, or is empty. *name* stands for it in errors.
-    """
-    require("documents", f"{name}: reading documents")
-    seconds = seconds_for(fetched.body)
-    page = read_document(fetched.body, fetched.url, seconds, content_type=fetched.content_type)
-    if page is None or not page.content.blocks:
-        raise ContentSpiderError(
-            f"{name}: no text can be read from the document: it may be encrypted, it may be"
-            " damaged, or its text may be pictures"
-        )
-    extraction = extract_page(page, site)
-    return page_fields(page, site, extraction, extraction.model_version, optional_fields)
-
-
 def page_item(
     fetched: Fetched,
     options: LearningOptions,
     models: Path | None = None,
     optional_fields: OptionalFields = NO_OPTIONAL_FIELDS,
+    site: str = "",
 ) -> dict[str, object]:
-    """Return the fields of `ContentItem` for one page. The prior chooses the content, or the model
-    of the page's site in *models*. Raises `ContentSpiderError` for a page without text.
+    """Return the fields of `ContentItem` for one page or document. The prior chooses the content of
+    a page, or the model of its *site* in *models*. Raises `ContentSpiderError` without text.
     """
-    site = SiteKeys().key(fetched.url) if fetched.url else ""
+    if fetched.url and not site:
+        site = SiteKeys().key(fetched.url)
     name = fetched.url or "standard input"
-    if document_kind(fetched.body, fetched.content_type, fetched.url):
-        return _document_item(fetched, site, name, optional_fields)
-    try:
-        body = unpacked(fetched.body)
-    except PackedError as error:
-        raise ContentSpiderError(f"{name}: {error}") from error
-    if is_binary(body):
-        raise ContentSpiderError(f"{name} is not HTML")
-    model, overrides = _stored_model(models, site) if models else (None, None)
-    attributes = needs_attributes(model.features) if model else options.needs_attributes
-    page = Page.from_html(
-        body,
-        fetched.url,
-        fetched.content_type,
-        attributes,
-        new_walker(options.obey_directives),
-        overrides,
-        options.own_fields,
-    )
-    if not _has_text(page, is_alone=not model):
-        raise ContentSpiderError(
-            f"{name}: there is no text in the HTML; if scripts make it, crawl the site with"
-            " 'contentspider crawl URL --render auto'"
-        )
+    known = Knowledge(options=options)
+    if models and not document_kind(fetched.body, fetched.content_type, fetched.url):
+        known = _stored(models, site, options)
+    page = known.read_fetched(fetched, name)
     _warn_of_directives(name, int(page.content.has_left_out))
-    if model:
-        _use_stored(model, options)
-    extraction = _extract(page, site, model, options)
+    extraction = known.extract(page, site)
     item = page_fields(page, site, extraction, extraction.model_version, optional_fields)
-    check = _FieldCheck(options.own_fields)
-    check.count(item)
-    check.warn(name)
+    if not page.is_document:
+        check = _FieldCheck(options.own_fields)
+        check.count(item)
+        check.warn(name)
     return item
 
 
@@ -313,7 +247,7 @@ def extract_paths(
     in *failures*: packed pages that are damaged or too large, and documents without text. So are
     pages that lose their prose to a site's model.
     """
-    failures = failures or Failures()
+    options, failures = options or LearningOptions(), failures or Failures()
     singles: dict[Path, list[Path]] = {}
     for path in paths:
         if path.is_dir():
@@ -321,7 +255,7 @@ def extract_paths(
         if (fetched := _document_file(path)) is not None:
             site = path.parent.resolve().name
             try:
-                yield _document_item(fetched, site, str(path), optional_fields)
+                yield page_item(fetched, options, None, optional_fields, site)
             except ContentSpiderError as error:
                 logger.warning("%s; this file is left out", error)
                 failures.files.add(path)
@@ -331,9 +265,8 @@ def extract_paths(
     for folder, _ in folders:
         _warn_of_documents(folder)
     sites = [*folders, *singles.items()]
-    reading = (options or LearningOptions(), models, optional_fields, failures)
     for root, files in sites:
-        for item in _site_items(root, files, *reading):
+        for item in _site_items(root, files, options, models, optional_fields, failures):
             if len(sites) > 1:
                 item["url"] = (root / str(item["url"])).as_posix()
                 item["id"] = page_id(str(item["url"]))

@@ -154,7 +154,7 @@ def example_corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """Return where a test of a ledger has it."""
+    """Return where a test of a book has it."""
     return tmp_path / "crawl.sqlite"
 
 

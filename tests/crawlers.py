@@ -1,4 +1,4 @@
-"""Crawlers whose parts are there and whose ledger is open, with no reactor and no request."""
+"""Crawlers whose parts are there and whose book is open, with no reactor and no request."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from scrapy.spiders import Spider
 from scrapy.utils.test import get_crawler
 
 from contentspider.crawl.learning.holder import ItemHolder
-from contentspider.crawl.queue.keeper import LedgerKeeper
+from contentspider.crawl.queue.keeper import BookKeeper
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,7 +29,7 @@ class PageSpider(Spider):
 
 
 def open_crawler(folder: Path, **settings: object) -> Crawler:
-    """Return a crawler with the add-on, whose ledger and history are open; settings in capitals
+    """Return a crawler with the add-on, whose book and history are open; settings in capitals
     are Scrapy's own.
     """
     named = {
@@ -50,7 +50,7 @@ def open_crawler(folder: Path, **settings: object) -> Crawler:
     crawler.spider = PageSpider()
     engine: Any = SimpleNamespace(_slot=None, spider=None)
     crawler.engine = engine
-    keeper = crawler.get_extension(LedgerKeeper)
+    keeper = crawler.get_extension(BookKeeper)
     assert keeper is not None
 
     async def opened() -> None:
@@ -61,13 +61,13 @@ def open_crawler(folder: Path, **settings: object) -> Crawler:
     return crawler
 
 
-def parts(crawler: Crawler) -> tuple[LedgerKeeper, ItemHolder]:
-    keeper, holder = crawler.get_extension(LedgerKeeper), crawler.get_extension(ItemHolder)
+def parts(crawler: Crawler) -> tuple[BookKeeper, ItemHolder]:
+    keeper, holder = crawler.get_extension(BookKeeper), crawler.get_extension(ItemHolder)
     assert keeper is not None
     assert holder is not None
     return keeper, holder
 
 
 def close(crawler: Crawler) -> None:
-    keeper: Any = crawler.get_extension(LedgerKeeper)
+    keeper: Any = crawler.get_extension(BookKeeper)
     keeper.book.close()

@@ -11,8 +11,8 @@ from scrapy.utils.test import get_crawler
 
 from contentspider.crawl.base.meta import PAGE_META_KEY, ROW_META_KEY
 from contentspider.crawl.middlewares.guard import GuardMiddleware
-from contentspider.crawl.queue.keeper import LedgerKeeper
-from contentspider.crawl.queue.scheduler import LedgerScheduler
+from contentspider.crawl.queue.keeper import BookKeeper
+from contentspider.crawl.queue.scheduler import BookScheduler
 from contentspider.crawl.spider.spider import SiteSpider
 from contentspider.page.input.page import Page
 from contentspider.state.book.book import Book
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Crawl:
-    """A crawl of https://e.org whose ledger is in memory. A request is in `busy` until the engine,
+    """A crawl of https://e.org whose book is in memory. A request is in `busy` until the engine,
     of which there is none, is done with it.
     """
 
@@ -63,9 +63,9 @@ class Crawl:
         )
         guard = SimpleNamespace(refusal=lambda request: None)
         self.crawler.get_downloader_middleware = {GuardMiddleware: guard}.get
-        keeper = self.crawler.get_extension(LedgerKeeper)
+        keeper = self.crawler.get_extension(BookKeeper)
         assert keeper is not None
-        self.keeper: LedgerKeeper = keeper
+        self.keeper: BookKeeper = keeper
         keeper._is_open = True
         keeper.book = Book(None)
         self.frontier = keeper.book.frontier
@@ -80,8 +80,8 @@ class Crawl:
     def stat(self, name: str) -> Any:
         return self.crawler.stats.get_value(f"contentspider/{name}")
 
-    def scheduler(self) -> LedgerScheduler:
-        made = LedgerScheduler.from_crawler(self.crawler)
+    def scheduler(self) -> BookScheduler:
+        made = BookScheduler.from_crawler(self.crawler)
         made.open(self.spider)
         return made
 

@@ -18,7 +18,7 @@ from scrapy import Spider
 from scrapy.http import HtmlResponse, XmlResponse
 
 from contentspider import links
-from contentspider.crawl.base.binding import Bindings
+from contentspider.crawl.base.items import Bindings
 from contentspider.crawl.base.logins import Login, read_logins
 from contentspider.crawl.middlewares.login_form import LoginRefusedError, filled, find_form
 from contentspider.crawl.middlewares.robots import BoundedRobots, robots_directives
@@ -249,7 +249,7 @@ def robots(_: Path) -> One:
 
     def one(draw: random.Random) -> None:
         body = garbled(draw, [ROBOTS], words)
-        parser = BoundedRobots(body, None)
+        parser = BoundedRobots(body)
         for path in ("", "private/x", "a.pdf", "%ff%00"):
             parser.allowed(f"https://e.org/{path}", b"contentspider")
         list(parser.rp.sitemaps)
@@ -424,7 +424,7 @@ def documents(_: Path) -> One:
 
 
 def records(folder: Path) -> One:
-    """What a ledger has as JSON: pages, items, requests; and the lines of a corpus."""
+    """What a book has as JSON: pages, items, requests; and the lines of a corpus."""
     page = json.loads(unpack_text(Page.from_html(RICH, URL).dump()))
     item = json.loads(dump_item({"url": "u", "tags": ["a"], "when": 1.5, "more": {"a": (1, b"x")}}))
     request = {
@@ -470,8 +470,8 @@ KINDS: dict[str, tuple[Callable[[Path], One], int]] = {
     "own fields": (own_fields, 20_000),
     "records": (records, 60_000),
     "documents": (documents, 10_000),
-    "ledger bytes": (crawls(odd_bytes), 10_000),
-    "ledger rows": (crawls(odd_rows), 10_000),
+    "book bytes": (crawls(odd_bytes), 10_000),
+    "book rows": (crawls(odd_rows), 10_000),
     "history bytes": (sites(odd_bytes), 7_500),
     "history rows": (sites(odd_rows), 7_500),
 }

@@ -16,7 +16,7 @@ from contentspider.index.schema import document_fields
 from contentspider.page.input.page import Page
 from contentspider.recrawl.judge import Facts
 from contentspider.recrawl.lastmod import LastmodCounts
-from contentspider.run.last_crawl import last_crawl
+from contentspider.run.results import last_crawl
 from contentspider.site.models.record import page_id
 from contentspider.site.own.texts import OwnText
 from contentspider.state.book.answers import Answer
@@ -194,7 +194,7 @@ def read_site(path: Path) -> None:
             crawl.see(f"/{number}", article(number))
             crawl.revisits.is_deferred(address(f"/{number}"))
             page = Page.from_html("<p>Not found", address(f"/{number}"))
-            crawl.revisits.replacement_kind(page, page.url, False, lambda: "")
+            crawl.revisits.replaced.kind(page, page.url, False, lambda: "")
         list(crawl.revisits.pages_to_visit())
         asyncio.run(crawl.revisits.end(FINISHED))
     finally:

@@ -45,7 +45,7 @@ class OneCrawl:
     def __init__(self, path: Path, **values: object) -> None:
         self.path = path
         self.options = options(durable=True, **values)
-        max_bytes = self.options.history_mb * 1_000_000
+        max_bytes = self.options.book_mb * 1_000_000
         self.book, self.is_resumed = open_crawl(path, resume=False, max_bytes=max_bytes)
         self.book.begin_run()
         self.revisits = Revisits(self.book, self.options, Failures())

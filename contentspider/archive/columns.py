@@ -12,17 +12,16 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from contentspider.archive.models import MIN_PAGES, UNKNOWN, Knowledge, stored_knowledge
 from contentspider.ground.errors import ContentSpiderError, NotEnoughTextError
 from contentspider.ground.extras import require
 from contentspider.ground.sites import SiteKeys
 from contentspider.page.input.body import is_binary
-from contentspider.page.input.page import Page
 from contentspider.page.tree.blocks import new_walker
 from contentspider.site.learn.options import LearningOptions
 from contentspider.site.models.folder import MANIFEST
 from contentspider.site.models.model import SiteModel
 from contentspider.site.models.record import page_fields
+from contentspider.state.stores.knowledge import MIN_PAGES, UNKNOWN, Knowledge, stored_knowledge
 from contentspider.state.stores.remote import is_url
 
 if TYPE_CHECKING:
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from contentspider.page.input.page import Page
     from contentspider.page.tree._walk import Walker
     from contentspider.state.stores.models import ModelStore
 
@@ -108,16 +108,13 @@ class _Rows:
         """Yield the pages of rows, to learn from with *options*. The numbers of unreadable rows are
         added to *unread*.
         """
-        walker, attributes = new_walker(options.obey_directives), options.needs_attributes
-        fields = options.own_fields
+        walker, known = new_walker(options.obey_directives), Knowledge(options=options)
         for number in numbers:
             url, html, content_type = self.row(number)
             try:
                 if number in self.problems:
                     raise ValueError(self.problems[number])
-                page = Page.from_html(
-                    html, url, content_type, attributes, walker, fields_file=fields
-                )
+                page = known.read(html, url, content_type, walker)
             except Exception:  # noqa: BLE001 - one page must not end a job of millions
                 unread.append(number)
             else:

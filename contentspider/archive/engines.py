@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from queue import SimpleQueue
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from contentspider.archive.tasks import LEARN
+from contentspider.ground import engines
 from contentspider.ground.children import ChildError, End, Limits, never, run_child
-from contentspider.ground.dask import SCHEME, connect
+from contentspider.ground.engines import LOCAL
 from contentspider.ground.errors import ContentSpiderError
 
 if TYPE_CHECKING:
@@ -90,47 +91,30 @@ def open_engine(name: str, processes: int = 0) -> Iterator[Engine]:
     The local engine runs *processes* processes (0: one per processor). Raises `ContentSpiderError`
     if the name is invalid or the scheduler does not answer.
     """
-    if name == "local":
-        with ThreadPoolExecutor(processes or os.cpu_count() or 1) as pool:
-            stop = Event()
-            try:
-                yield lambda tasks: _run_locally(pool, tasks, stop)
-            finally:
-                stop.set()
-    elif name.startswith(SCHEME):
-        client: Any = connect(name)
-        with client:
-            yield lambda tasks: _run_on_dask(client, tasks)
-    else:
-        raise ContentSpiderError(f"--engine {name}: use local, or dask://HOST:PORT")
+    stop = Event()
+    # The children of this machine end with the caller.
+    more = (stop.is_set,) if name == LOCAL else ()
+    jobs = processes or os.cpu_count() or 1
+    with closing(engines.open_engine(name, jobs, RETRIES)) as engine:
+        try:
+            yield lambda tasks: _run_all(engine, tasks, *more)
+        finally:
+            stop.set()
 
 
-def _run_locally(
-    pool: ThreadPoolExecutor, tasks: Iterable[Task], stop: Event
+def _run_all(
+    engine: engines.Engine, tasks: Iterable[Task], *more: Callable[[], bool]
 ) -> Iterator[dict[str, Any]]:
     """Yield the results of tasks as they finish; cancels the other tasks if the caller stops."""
-    pending: set[Future[dict[str, Any]]] = {pool.submit(do, task, stop.is_set) for task in tasks}
+    ended: SimpleQueue[Any] = SimpleQueue()
+    jobs: list[Any] = []
     try:
-        while pending:
-            finished, pending = wait(pending, return_when=FIRST_COMPLETED)
-            for future in finished:
-                yield future.result()
+        jobs += (engine.submit(ended.put, do, task, *more) for task in tasks)
+        for _ in jobs:
+            yield engine.result(ended.get())
+    except engines.ForgottenError as error:
+        raise ContentSpiderError(f"a task was lost: {error}") from error
     finally:
-        for future in pending:
-            future.cancel()
-
-
-def _run_on_dask(client: Any, tasks: Iterable[Task]) -> Iterator[dict[str, Any]]:
-    """Yield the results of tasks as they finish; cancels the other tasks if the caller stops."""
-    from distributed import as_completed
-    from distributed.scheduler import KilledWorker
-
-    in_order_of_completion: Any = as_completed
-    futures = client.map(do, list(tasks), pure=False, retries=RETRIES)
-    try:
-        for future in in_order_of_completion(futures):
-            yield future.result()
-    except KilledWorker as error:
-        raise ContentSpiderError(f"a task lost its worker repeatedly: {error}") from error
-    finally:
-        client.cancel(futures)
+        for job in jobs:
+            if not job.done():
+                job.cancel()

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from contentspider.ground.json_text import json_text
-from contentspider.site.models.lost_prose import LostProse
+from contentspider.site.models.failures import LostProse
 from contentspider.site.models.record import page_fields
 from contentspider.state.files.formats import WRITERS
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from contentspider.archive.models import Knowledge
     from contentspider.archive.target import Target
     from contentspider.page.input.page import Page
+    from contentspider.state.stores.knowledge import Knowledge
 
 FLUSH_CHARS = 32_000_000
 

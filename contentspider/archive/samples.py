@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fastwarc.stream_io import Lz4Reader, Lz4Writer
 
 from contentspider.archive.stored import StoredPage
-from contentspider.site.learn.sampling import MAX_SAMPLE
-from contentspider.site.learn.templates import TemplatePages
+from contentspider.site.learn.sampling import MAX_SAMPLE, TemplatePages
 from contentspider.site.sample import sample_order
 
 if TYPE_CHECKING:

@@ -23,7 +23,6 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from contentspider.archive.items import Items
-from contentspider.archive.models import MIN_PAGES, UNKNOWN, Knowledge, stored_knowledge
 from contentspider.archive.revisits import find_pages, write_revisits
 from contentspider.archive.samples import (
     Sample,
@@ -44,10 +43,10 @@ from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.sites import SiteKeys
 from contentspider.page.input.body import is_binary
 from contentspider.page.tree.blocks import new_walker
-from contentspider.site.learn.templates import page_template
+from contentspider.site.learn.sampling import page_template
 from contentspider.site.sample import sample_order
-from contentspider.state.stores.models import ModelStore
-from contentspider.state.stores.shared_models import SharedModels, open_models
+from contentspider.state.stores.knowledge import MIN_PAGES, UNKNOWN, Knowledge, stored_knowledge
+from contentspider.state.stores.models import ModelStore, SharedModels, open_models
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

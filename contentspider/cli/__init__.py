@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import argparse
 import io
 import logging
 import os
+import re
 import sys
+from difflib import get_close_matches
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import contentspider
 from contentspider.cli import (
@@ -22,14 +25,12 @@ from contentspider.cli import (
     rules,
     web,
 )
-from contentspider.cli.parser import Parser
 from contentspider.ground.errors import ContentSpiderError, UsageError
 from contentspider.ground.extras import require
 from contentspider.ground.terminal import SafeFormatter, printable
 from contentspider.state.outcome import Outcome
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Sequence
 
 EXIT_FAILED = 1
@@ -49,6 +50,40 @@ COMMANDS = (
 )
 # The entry point group for the commands of other packages.
 COMMANDS_GROUP = "contentspider.commands"
+
+
+class Parser(argparse.ArgumentParser):
+    """The parser of a command, or of the whole command line."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        # argparse keeps the value of the innermost command: its parser reports unknown options.
+        self.set_defaults(parser=self)
+
+    def parse_args(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> argparse.Namespace:
+        """Return the parsed options; an unknown one is reported by the parser of its command."""
+        options, unknown = self.parse_known_args(args, namespace)
+        if unknown:
+            parser: Parser = options.parser
+            parser.error(f"unrecognized arguments: {' '.join(unknown)}{parser._nearest(unknown)}")
+        return options
+
+    def error(self, message: str) -> NoReturn:
+        """Print the message with the nearest choice, and exit."""
+        if match := re.search(r"invalid choice: '(.*)' \(choose from (.*)\)$", message):
+            message += _did_you_mean(match[1], re.findall(r"[\w.-]+", match[2]))
+        super().error(message)
+
+    def _nearest(self, unknown: Sequence[str]) -> str:
+        flags = [argument.partition("=")[0] for argument in unknown if argument.startswith("-")]
+        return _did_you_mean(flags[0], list(self._option_string_actions)) if flags else ""
+
+
+def _did_you_mean(word: str, choices: Sequence[str]) -> str:
+    nearest = get_close_matches(word, choices, 1)
+    return f"; did you mean {nearest[0]}?" if nearest else ""
 
 
 def build_parser() -> argparse.ArgumentParser:

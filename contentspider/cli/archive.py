@@ -47,7 +47,7 @@ def archive(options: argparse.Namespace) -> int:
     from contentspider.archive.stored import NO_LOSS
     from contentspider.archive.target import Target
     from contentspider.archive.tasks import job_of, steps_of
-    from contentspider.site.models.lost_prose import LostProse
+    from contentspider.site.models.failures import LostProse
 
     shards = find_shards(options.source)
     job = job_of(shards, options.output, str(options.models), options.state_dir, options.format)

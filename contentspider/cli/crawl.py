@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 from contextlib import closing
 from datetime import datetime, timezone
@@ -24,6 +25,7 @@ from contentspider.ground.atomic import write_json
 from contentspider.ground.errors import ContentSpiderError, UsageError
 from contentspider.ground.extras import require
 from contentspider.ground.json_text import json_text
+from contentspider.ground.process_memory import no_collection
 from contentspider.ground.terminal import printable, say
 from contentspider.recrawl.changes import CHANGES
 from contentspider.run.flags import CRAWL_FLAGS
@@ -73,7 +75,10 @@ def _add_crawl_options(parser: argparse.ArgumentParser) -> None:
 @command("crawl", URLS, _add_crawl_options, epilog=exit_codes(MEANINGS))
 def crawl(options: argparse.Namespace) -> int:
     """Crawl websites to clean items."""
-    from contentspider.run import run
+    with no_collection():  # the modules, and all that they create, stay
+        from contentspider.run import run
+
+        gc.freeze()
 
     return run.crawl(options)
 
@@ -200,14 +205,14 @@ def pull(options: argparse.Namespace) -> None:
     """Copy the state of a site from a store to this machine, where status, replay, report and
     changes read it.
     """
-    from contentspider.state.book.database import LedgerBusyError, is_in_use
+    from contentspider.state.book.database import BookBusyError, is_in_use
     from contentspider.state.crawls.books import crawl_book
     from contentspider.state.stores.site_state import SiteState
 
     store = _open_store(options.state)
     book = crawl_book(options.site, options.state_dir)
     if is_in_use(book):
-        raise LedgerBusyError(f"{book} is in use: a crawl on this machine writes it")
+        raise BookBusyError(f"{book} is in use: a crawl on this machine writes it")
     state = SiteState.of_folder(store, options.site, options.state_dir)
     if not state.pull():
         raise ContentSpiderError(
@@ -290,8 +295,7 @@ def changes(options: argparse.Namespace) -> None:
         return
     if options.webhook and options.format != "jsonl":
         raise UsageError("--webhook and --format feed exclude each other: choose one")
-    from contentspider.state.crawls.accepting import accept_gone
-    from contentspider.state.crawls.books import read_book
+    from contentspider.state.crawls.books import accept_gone, read_book
     from contentspider.state.crawls.export import find_crawl
 
     path = find_crawl(options.crawl, options.state_dir)

@@ -38,7 +38,7 @@ def fields(options: argparse.Namespace) -> None:
     """
     from contentspider.page.input.fields_file import FieldsFile
     from contentspider.state.crawls.field_report import field_reports, stored_items
-    from contentspider.state.stores.shared_models import open_models
+    from contentspider.state.stores.models import open_models
 
     file = FieldsFile.load(options.fields) if options.fields else None
     model = read_model(open_models(options.models, options.state_dir), options.site)

@@ -11,8 +11,6 @@ from contentspider.cli.command import CRAWL, STATE_DIR, argument, command, group
 from contentspider.ground.errors import ContentSpiderError, UsageError
 from contentspider.ground.json_text import json_text
 from contentspider.ground.terminal import printable, say
-from contentspider.index.engine import redacted_url
-from contentspider.index.own_fields import fields_line
 from contentspider.state.crawls.folder import DEFAULT, has_default, index_url
 
 if TYPE_CHECKING:
@@ -49,11 +47,12 @@ def sync(options: argparse.Namespace) -> None:
     Nothing is crawled.
     """
     from contentspider.index import operations
+    from contentspider.index.errors import redacted_url
     from contentspider.state.crawls.export import find_crawl
 
-    history = find_crawl(options.crawl, options.state_dir)
+    book = find_crawl(options.crawl, options.state_dir)
     url = index_url(options.engine_url, options.state_dir)
-    report = operations.sync(history, url, options.force, options.take_over, _print_progress)
+    report = operations.sync(book, url, options.force, options.take_over, _print_progress)
     say(f"{redacted_url(url)}: {report}")
 
 
@@ -73,10 +72,10 @@ def verify(options: argparse.Namespace) -> int:
     from contentspider.index import operations
     from contentspider.state.crawls.export import find_crawl
 
-    history = find_crawl(options.crawl, options.state_dir)
+    book = find_crawl(options.crawl, options.state_dir)
     url = index_url(options.engine_url, options.state_dir)
     arguments = (options.force, options.mend, options.take_over)
-    result = operations.verify(history, url, *arguments)
+    result = operations.verify(book, url, *arguments)
     for name in ("missing", "stale", "damaged", "extra", "refused"):
         for document_id in getattr(result, name):
             print(json.dumps({"id": document_id, "is": name}))
@@ -229,6 +228,8 @@ def _print_result(row: ResultRow) -> None:
     for section in row.sections:
         print(f"    § {printable(section.heading)}: {printable(section.url)}")
     if row.own_fields:
+        from contentspider.index.own_fields import fields_line
+
         print(f"    {printable(fields_line(row.own_fields))}")
     for address in row.also_at:
         print(f"    also at {printable(address)}")

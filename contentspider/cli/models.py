@@ -38,7 +38,7 @@ def action(name: str, *arguments: Argument) -> Callable[[Action], Command]:
 
     def decorate(act: Action) -> Command:
         def run(options: argparse.Namespace) -> None:
-            from contentspider.state.stores.shared_models import SharedModels, open_models
+            from contentspider.state.stores.models import SharedModels, open_models
 
             store = open_models(options.models, options.state_dir)
             for line in act(store, options):
@@ -295,7 +295,7 @@ def import_model(store: ModelStore, options: argparse.Namespace) -> list[str]:
 
 
 def _list_sites(options: argparse.Namespace) -> None:
-    from contentspider.state.stores.shared_models import open_models
+    from contentspider.state.stores.models import open_models
 
     sites = _sites(open_models(options.models, options.state_dir), options)
     for site in sites:

@@ -71,7 +71,7 @@ def _model_and_pages(options: argparse.Namespace) -> tuple[SiteModel, list[Page]
     from contentspider.page.input.files import read_pages
     from contentspider.site.learn.learner import SiteLearner
     from contentspider.state.crawls.export import crawled_pages, find_crawl
-    from contentspider.state.stores.shared_models import open_models
+    from contentspider.state.stores.models import open_models
 
     store = open_models(options.models, options.state_dir)
     source, folder = options.source, Path(options.source)
@@ -128,7 +128,7 @@ def check(options: argparse.Namespace) -> int:
     from contentspider.page.input.files import read_html
     from contentspider.page.input.page import Page
     from contentspider.site.scores import text_score
-    from contentspider.state.stores.shared_models import open_models
+    from contentspider.state.stores.models import open_models
 
     rules, files = _load(options.rules), _html_files([options.source])
     pages = (Page.from_html(read_html(path), path.as_posix()) for path in files)

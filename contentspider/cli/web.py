@@ -69,7 +69,7 @@ def serve(options: argparse.Namespace) -> None:
     """
     from contentspider.index.synonyms import read_synonyms
     from contentspider.state.crawls.export import books
-    from contentspider.state.stores.shared_models import open_models
+    from contentspider.state.stores.models import open_models
     from contentspider.web.app import Access, make_app
 
     for origin in options.allow_origin:

@@ -26,10 +26,10 @@ from contentspider.crawl.middlewares.pages import (
     PagesMiddleware,
 )
 from contentspider.crawl.progress import Progress
-from contentspider.crawl.queue.keeper import LedgerKeeper
+from contentspider.crawl.queue.keeper import BookKeeper
 from contentspider.crawl.queue.memory import MemoryWatch
 from contentspider.crawl.queue.requests import OrderedFingerprinter
-from contentspider.crawl.queue.scheduler import LedgerScheduler
+from contentspider.crawl.queue.scheduler import BookScheduler
 from contentspider.crawl.warc import WarcArchive
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ PARQUET_EXPORTER = "contentspider.crawl.parquet_feed.ParquetItemExporter"
 SCRAPY_COOKIES = "scrapy.downloadermiddlewares.cookies.CookiesMiddleware"
 COOKIES_ORDER = 700
 COMPONENTS = (
-    ("EXTENSIONS", LedgerKeeper, 400),
+    ("EXTENSIONS", BookKeeper, 400),
     ("EXTENSIONS", ItemHolder, 410),
     ("EXTENSIONS", MemoryWatch, 420),
     ("EXTENSIONS", Progress, 500),
@@ -76,7 +76,7 @@ class Addon:
         add_feed_formats(settings)
         enable_handlers(settings, options)
         if options.durable:
-            _claim(settings, "SCHEDULER", LedgerScheduler, "a killed crawl cannot be resumed")
+            _claim(settings, "SCHEDULER", BookScheduler, "a killed crawl cannot be resumed")
         consequence = "items that are held are lost when the crawl is stopped from outside"
         settings.set("REQUEST_FINGERPRINTER_CLASS", OrderedFingerprinter, "addon")
         # A page that redirects or reloads after more than a second has content of its own.

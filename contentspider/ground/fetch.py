@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import socket
-import ssl
 import zlib
-from contextlib import suppress
-from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
+from collections.abc import Mapping, Sequence
+from contextlib import closing, suppress
+from http.client import (
+    HTTPConnection,
+    HTTPException,
+    HTTPMessage,
+    HTTPResponse,
+    HTTPSConnection,
+)
 from threading import Timer
 from time import monotonic
-from typing import TYPE_CHECKING, Any, NamedTuple
-from urllib.parse import SplitResult, urlsplit
-from urllib.request import HTTPRedirectHandler, getproxies, proxy_bypass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import unquote, urlsplit
+from urllib.request import getproxies, proxy_bypass
 
+from w3lib.http import basic_auth_header
 from w3lib.url import safe_url_string
 
 from contentspider.ground.addresses import join, network_of, split_address
@@ -22,12 +30,17 @@ from contentspider.ground.useragent import user_agent
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    from typing_extensions import Self
+
 MAX_BYTES = 10_000_000
 SECS = 20.0
 MAX_REDIRECTS = 5
 REDIRECTS = (301, 302, 303, 307, 308)
 PORTS = {"http": 80, "https": 443}
 CHUNK = 65_536
+NO_HEADERS: Mapping[str, str] = MappingProxyType({})
+# What a request can raise: no connection, no answer in time, or one that is no HTTP.
+FAILURES = (OSError, HTTPException, ValueError, zlib.error)
 KINDS = ("text/html", "application/xhtml+xml", "text/plain", "")
 
 
@@ -35,6 +48,14 @@ class FetchError(ContentSpiderError):
     """A page cannot be fetched, or must not be; the message says why, and what to do."""
 
     code = "fetch"
+
+
+class Answer(NamedTuple):
+    """The answer to a request: its status, its headers, and its body, unpacked."""
+
+    status: int
+    headers: HTTPMessage
+    body: bytes
 
 
 class Fetched(NamedTuple):
@@ -86,41 +107,145 @@ def check(address: str, is_private_allowed: bool = False) -> str:
     return host
 
 
-def _request(
-    address: str, deadline: float, is_private_allowed: bool
-) -> tuple[int, dict[str, str], bytes]:
-    """Return status, headers and body of one request."""
+class _Clock:
+    """Ends a request after *secs* seconds, even if the server still sends.
+
+    The timeout of a connection does not: it begins again with each part that arrives.
+    """
+
+    def __init__(self, secs: float) -> None:
+        self.secs, self.is_over = secs, False
+        self._until = monotonic() + secs
+        self._socket: socket.socket | None = None
+        self._timer = Timer(secs, self._end)
+        self._timer.daemon = True
+
+    def __enter__(self) -> Self:
+        self._timer.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._timer.cancel()
+        if self._socket is not None:
+            self._socket.close()
+
+    @property
+    def left(self) -> float:
+        """The seconds until the end; a connection needs some."""
+        return max(self._until - monotonic(), 0.1)
+
+    def watch(self, connected: socket.socket) -> None:
+        """Note the connection to end."""
+        # The connection closes, and TLS detaches, its own socket object.
+        self._socket = connected.dup()
+        if self.is_over:
+            self._end()
+
+    def _end(self) -> None:
+        self.is_over = True
+        if self._socket is not None:
+            with suppress(OSError):
+                self._socket.shutdown(socket.SHUT_RDWR)
+
+
+class _Connection(HTTPConnection):
+    """A connection that a *clock* ends, to the first IP address among *places* that answers; the
+    name is not looked up again. Without places it leads to a proxy.
+    """
+
+    clock: _Clock
+    places: Sequence[str] = ()
+
+    def connect(self) -> None:
+        """Connect, and let the clock end the connection."""
+        if not self.places:
+            super().connect()
+        for place in self.places:
+            try:
+                self.sock = socket.create_connection((place, self.port), self.clock.left)
+                break
+            except OSError:
+                if place == self.places[-1]:
+                    raise
+        self.clock.watch(self.sock)
+
+
+class _SecureConnection(HTTPSConnection, _Connection):
+    """An encrypted connection. Its handshake begins after `_Connection.connect`."""
+
+
+def exchange(
+    address: str,
+    secs: float,
+    is_private_allowed: bool = True,
+    method: str = "GET",
+    body: bytes | None = None,
+    headers: Mapping[str, str] = NO_HEADERS,
+    max_bytes: int = 0,
+) -> Answer:
+    """Send one request, and return its answer, within *secs*; a redirect is not followed. Up to
+    *max_bytes* of the answer's body are read (0: none, and the length does not matter).
+
+    Raises one of `FAILURES` if the request fails, and `FetchError` if it must not be sent (`check`)
+    or its answer is larger.
+    """
     host = check(address, is_private_allowed)
-    try:
-        connection, path = _connection(address, host, deadline, is_private_allowed)
-        # Ends the request at the deadline, even if the server still sends.
-        clock = Timer(deadline - monotonic(), _shut_down, [connection])
-        headers = {"User-Agent": user_agent(""), "Accept-Encoding": "identity, gzip;q=0.5"}
-        clock.start()
+    with _Clock(secs) as clock:
         try:
-            connection.request("GET", path, headers=headers)
-            response = connection.getresponse()
-            return response.status, dict(response.headers), _read(response)
-        finally:
-            clock.cancel()
-            connection.close()
-    except (OSError, HTTPException, ValueError, zlib.error) as error:
+            connection, path, more = _connection(address, host, clock, is_private_allowed)
+            with closing(connection):
+                connection.request(method, path, body, {**headers, **more})
+                response = connection.getresponse()
+                content = _read(response, max_bytes) if max_bytes else b""
+        except FAILURES:
+            if clock.is_over:
+                raise TimeoutError(f"it did not arrive within {secs:g} s") from None
+            raise
+        # An answer without a length just ends when the connection does.
+        if clock.is_over:
+            raise TimeoutError(f"it did not arrive within {secs:g} s")
+    return Answer(response.status, response.headers, content)
+
+
+def _request(address: str, deadline: float, is_private_allowed: bool) -> Answer:
+    """Return the answer to the request of a page."""
+    headers = {"User-Agent": user_agent(""), "Accept-Encoding": "identity, gzip;q=0.5"}
+    secs = max(deadline - monotonic(), 0.1)
+    try:
+        return exchange(address, secs, is_private_allowed, headers=headers, max_bytes=MAX_BYTES)
+    except FAILURES as error:
         is_late = isinstance(error, TimeoutError) or monotonic() >= deadline
         reason = f"it did not arrive within {SECS:g} s" if is_late else str(error)
         raise FetchError(f"{address}: {reason or type(error).__name__}") from error
 
 
 def _connection(
-    address: str, host: str, deadline: float, is_private_allowed: bool
-) -> tuple[HTTPConnection, str]:
-    """Return a connection to the host or its proxy, and the path to request."""
+    address: str, host: str, clock: _Clock, is_private_allowed: bool
+) -> tuple[HTTPConnection, str, dict[str, str]]:
+    """Return a connection to the host or its proxy, the path to request, and the headers that the
+    proxy needs.
+    """
     parts = urlsplit(safe_url_string(address))
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    if proxy := _proxy_of(parts.scheme, host):
-        return _proxy_connection(proxy, parts, path, deadline - monotonic())
-    port, is_secure = parts.port or PORTS[parts.scheme], parts.scheme == "https"
-    places = _addresses_of(host, port, is_private_allowed)
-    return _CheckedConnection(host, port, places, is_secure, deadline - monotonic()), path
+    is_secure, port = parts.scheme == "https", parts.port or PORTS[parts.scheme]
+    kind = _SecureConnection if is_secure else _Connection
+    proxy = _proxy_of(parts.scheme, host)
+    if not proxy:
+        connection = kind(host, port, timeout=clock.left)
+        connection.clock = clock
+        connection.places = _addresses_of(host, port, is_private_allowed)
+        return connection, path, {}
+    place = urlsplit(proxy if "://" in proxy else f"http://{proxy}")
+    connection = kind(place.hostname or "", place.port or PORTS["http"], timeout=clock.left)
+    connection.clock = clock
+    headers = {}
+    if place.username:
+        user, password = unquote(place.username), unquote(place.password or "")
+        headers["Proxy-Authorization"] = basic_auth_header(user, password).decode("latin-1")
+    if is_secure:
+        connection.set_tunnel(parts.hostname or "", port, headers)
+        return connection, path, {}
+    return connection, f"http://{parts.netloc}{path}", headers
 
 
 def _addresses_of(host: str, port: int, is_private_allowed: bool) -> list[str]:
@@ -157,61 +282,8 @@ def _proxy_of(scheme: str, host: str) -> str:
     return proxies.get(scheme, "")
 
 
-def _proxy_connection(
-    proxy: str, parts: SplitResult, path: str, secs: float
-) -> tuple[HTTPConnection, str]:
-    """Return a connection to a *proxy*, and the path to request from it."""
-    place = urlsplit(proxy if "://" in proxy else f"http://{proxy}")
-    name, port, secs = place.hostname or "", place.port or PORTS["http"], max(secs, 0.1)
-    if parts.scheme == "http":
-        return HTTPConnection(name, port, timeout=secs), f"http://{parts.netloc}{path}"
-    tunnel = HTTPSConnection(name, port, timeout=secs, context=ssl.create_default_context())
-    tunnel.set_tunnel(parts.hostname or "", parts.port or PORTS["https"])
-    return tunnel, path
-
-
-def _shut_down(connection: HTTPConnection) -> None:
-    """End the transfer of a connection."""
-    if connection.sock is not None:
-        with suppress(OSError):
-            connection.sock.shutdown(socket.SHUT_RDWR)
-
-
-class NoRedirects(HTTPRedirectHandler):
-    """Reports a redirect as an `HTTPError`."""
-
-    def redirect_request(self, *arguments: Any) -> None:
-        """Follow no redirect."""
-
-
-class _CheckedConnection(HTTPConnection):
-    """A connection to a *host* at the first of some IP addresses (*places*) that answers."""
-
-    def __init__(
-        self, host: str, port: int, places: list[str], is_secure: bool, secs: float
-    ) -> None:
-        super().__init__(host, port, timeout=max(secs, 0.1))
-        self._places, self._is_secure = places, is_secure
-        self._until = monotonic() + secs
-        self.default_port = PORTS["https" if is_secure else "http"]
-
-    def connect(self) -> None:
-        """Connect to one of the checked IP addresses; the name is not looked up again."""
-        for place in self._places:
-            remaining = max(self._until - monotonic(), 0.1)
-            try:
-                self.sock = socket.create_connection((place, self.port), remaining)
-                break
-            except OSError:
-                if place == self._places[-1]:
-                    raise
-        if self._is_secure:
-            context = ssl.create_default_context()
-            self.sock = context.wrap_socket(self.sock, server_hostname=self.host)
-
-
-def _read(response: HTTPResponse) -> bytes:
-    """Return the unpacked body; raises `FetchError` if it is too large."""
+def _read(response: HTTPResponse, max_bytes: int) -> bytes:
+    """Return the unpacked body; raises `FetchError` if it is larger than *max_bytes*."""
     is_packed = response.headers.get("Content-Encoding", "").lower() in ("gzip", "x-gzip")
     unpacker = zlib.decompressobj(zlib.MAX_WBITS | 16) if is_packed else None
     parts: list[bytes] = []
@@ -219,9 +291,9 @@ def _read(response: HTTPResponse) -> bytes:
     while part := response.read1(CHUNK):
         unread = b""
         if unpacker is not None:
-            part, unread = unpacker.decompress(part, MAX_BYTES), unpacker.unconsumed_tail
+            part, unread = unpacker.decompress(part, max_bytes), unpacker.unconsumed_tail
         size += len(part)
-        if size > MAX_BYTES or unread:
-            raise FetchError(f"it has more than {MAX_BYTES // 1_000_000} MB")
+        if size > max_bytes or unread:
+            raise FetchError(f"it has more than {max_bytes // 1_000_000} MB")
         parts.append(part)
     return b"".join(parts)

@@ -4,17 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import socket
-from contextlib import suppress
-from functools import partial
-from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
-from threading import Timer
 from typing import TYPE_CHECKING, Any
-from urllib.error import HTTPError
 from urllib.parse import urlsplit
-from urllib.request import HTTPHandler, HTTPSHandler, Request, build_opener
 
-from contentspider.ground.fetch import NoRedirects
+from contentspider.ground.fetch import FAILURES, FetchError, exchange
 from contentspider.ground.useragent import user_agent
 from contentspider.index.errors import (
     EmbedderError,
@@ -26,6 +19,8 @@ from contentspider.index.errors import (
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
     from typing_extensions import Self
+
+    from contentspider.ground.fetch import Answer
 
 MODEL = "CONTENTSPIDER_EMBEDDER_MODEL"
 KEY = "CONTENTSPIDER_EMBEDDER_KEY"
@@ -68,43 +63,32 @@ class Endpoint:
         headers = {"Content-Type": "application/json", "User-Agent": user_agent("")}
         if self._key:
             headers["Authorization"] = f"Bearer {self._key}"
-        request = Request(self._address, body, headers)  # noqa: S310 - the scheme was checked
-        with _Deadline(SECS_PER_TEXT * len(texts)) as deadline:
-            try:
-                answer = self._answer(request, deadline)
-            except (OSError, HTTPException) as error:
-                reason = getattr(error, "reason", error) or type(error).__name__
-                if deadline.is_over:
-                    reason = f"its answer was not complete after {deadline.secs:g} s"
-                raise EngineDownError(f"{self._display_url} does not answer: {reason}") from None
-        return self._vectors(answer, len(texts))
-
-    def _answer(self, request: Request, deadline: _Deadline) -> bytes:
-        """Return the body of the answer to a request."""
-        opener = build_opener(NoRedirects, *deadline.handlers())
+        secs = SECS_PER_TEXT * len(texts)
+        given = (self._address, secs, True, "POST", body, headers, MAX_ANSWER_BYTES)
         try:
-            with opener.open(request, timeout=deadline.secs) as response:
-                answer: bytes = response.read(MAX_ANSWER_BYTES)
-        except HTTPError as error:
-            with error:
-                raise self._status_error(error) from None
-        # An answer without a length just ends when the connection does.
-        if deadline.is_over:
-            raise TimeoutError
-        return answer
+            answer = exchange(*given)
+        except FetchError as error:
+            raise EmbedderError(f"{self._display_url}: {error}") from None
+        except FAILURES as error:
+            reason = str(error) or type(error).__name__
+            raise EngineDownError(f"{self._display_url} does not answer: {reason}") from None
+        if answer.status >= 300:
+            raise self._status_error(answer)
+        return self._vectors(answer.body, len(texts))
 
-    def _status_error(self, error: HTTPError) -> EmbedderError | EngineDownError:
-        """Return the error for a response that is not a success."""
+    def _status_error(self, answer: Answer) -> EmbedderError | EngineDownError:
+        """Return the error for an answer that is not a success."""
         # Some servers repeat the key. A key that begins before the cut is read to its end.
-        reason = error.read(MAX_REASON_CHARS + len(self._key)).decode("utf-8", "replace")
+        reason = answer.body[: MAX_REASON_CHARS + len(self._key)].decode("utf-8", "replace")
         if self._key:
             reason = reason.replace(self._key, "***")
         reason = " ".join(reason[:MAX_REASON_CHARS].split())
-        message = f"{self._display_url}: {error.code}: {reason}"
-        if is_temporary(error.code):
-            return EngineDownError(message, retry_after_secs(error.headers.get("Retry-After")))
-        if error.code < 400:
-            message = f"{self._display_url} redirects ({error.code}): name the address it leads to"
+        message = f"{self._display_url}: {answer.status}: {reason}"
+        if is_temporary(answer.status):
+            return EngineDownError(message, retry_after_secs(answer.headers.get("Retry-After")))
+        if answer.status < 400:
+            message = f"{self._display_url} redirects ({answer.status}): name the address it leads"
+            message += " to"
         return EmbedderError(message)
 
     def _vectors(self, answer: bytes, count: int) -> ArrayLike:
@@ -118,91 +102,3 @@ class Endpoint:
                 f"{self._display_url} does not answer in the form of OpenAI's /v1/embeddings"
                 f" ({type(error).__name__}: {error})"
             ) from error
-
-
-class _Deadline:
-    """Ends a request after *secs* seconds, even if the server still sends.
-
-    The timeout of a connection does not: it begins again with each part that arrives.
-    """
-
-    def __init__(self, secs: float) -> None:
-        self.secs = secs
-        self.is_over = False
-        self._socket: socket.socket | None = None
-        self._clock = Timer(secs, self._end)
-        self._clock.daemon = True
-
-    def __enter__(self) -> Self:
-        self._clock.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._clock.cancel()
-        if self._socket is not None:
-            self._socket.close()
-
-    def handlers(self) -> tuple[HTTPHandler, HTTPSHandler]:
-        """Return the handlers of an opener whose requests end at this time."""
-        return _Handler(self), _SecureHandler(self)
-
-    def watch(self, connection: HTTPConnection) -> None:
-        """Note the connection to end."""
-        # urllib closes and TLS detaches the connection's own socket object.
-        self._socket = connection.sock.dup()
-        if self.is_over:
-            self._end()
-
-    def _end(self) -> None:
-        self.is_over = True
-        if self._socket is not None:
-            with suppress(OSError):
-                self._socket.shutdown(socket.SHUT_RDWR)
-
-
-class _Connection(HTTPConnection):
-    """A connection that a *deadline* ends."""
-
-    deadline: _Deadline
-
-    def connect(self) -> None:
-        """Connect, and let the deadline end the connection."""
-        super().connect()
-        self.deadline.watch(self)
-
-
-class _SecureConnection(HTTPSConnection, _Connection):
-    """An encrypted connection. Its handshake begins after `_Connection.connect`."""
-
-
-class _Handler(HTTPHandler):
-    """Opens ``http`` addresses with a *deadline*."""
-
-    def __init__(self, deadline: _Deadline) -> None:
-        super().__init__()
-        self._connection = partial(_with_deadline, _Connection, deadline)
-
-    def http_open(self, request: Request) -> HTTPResponse:
-        """Return the response to a request."""
-        return self.do_open(self._connection, request)
-
-
-class _SecureHandler(HTTPSHandler):
-    """Opens ``https`` addresses with a *deadline*."""
-
-    def __init__(self, deadline: _Deadline) -> None:
-        super().__init__()
-        self._connection = partial(_with_deadline, _SecureConnection, deadline)
-
-    def https_open(self, request: Request) -> HTTPResponse:
-        """Return the response to a request."""
-        return self.do_open(self._connection, request)
-
-
-def _with_deadline(
-    kind: type[_Connection], deadline: _Deadline, host: str, **options: Any
-) -> _Connection:
-    """Return a connection to a *host*."""
-    connection = kind(host, **options)
-    connection.deadline = deadline
-    return connection

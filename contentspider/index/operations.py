@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from filelock import FileLock, Timeout
 
 from contentspider.ground.errors import ContentSpiderError
-from contentspider.index.engine import create_engine, redacted_url
-from contentspider.index.errors import EngineError, IndexDamagedError, Retries
+from contentspider.index.engine import create_engine
+from contentspider.index.errors import EngineError, IndexDamagedError, Retries, redacted_url
 from contentspider.index.schema import SchemaMismatchError
 from contentspider.index.sync import Sync
 
@@ -37,36 +37,36 @@ def open_index(url: str, is_writer: bool) -> Iterator[tuple[Engine, str]]:
 
 
 @contextmanager
-def _lock_history(history: Path) -> Iterator[Entries]:
+def _lock_book(book: Path) -> Iterator[Entries]:
     """Give the pages of a book. No other process may write them into an index meanwhile."""
     from contentspider.state.crawls.entries import Entries  # searches do not need it
 
     try:
         with (
-            FileLock(history.with_suffix(".indexes.lock"), blocking=False),
-            closing(Entries(history)) as entries,
+            FileLock(book.with_suffix(".indexes.lock"), blocking=False),
+            closing(Entries(book)) as entries,
         ):
             yield entries
     except Timeout:
         raise ContentSpiderError(
-            f"another process is indexing {history.stem}: try again when it has ended"
+            f"another process is indexing {book.stem}: try again when it has ended"
         ) from None
 
 
 def sync(
-    history: Path,
+    book: Path,
     url: str,
     force: bool = False,
     take_over: bool = False,
     on_progress: ProgressCallback | None = None,
 ) -> Report:
     """Bring the index at *url* up to date with a book; see `Sync`."""
-    with _lock_history(history) as entries, open_index(url, is_writer=True) as (engine, identity):
+    with _lock_book(book) as entries, open_index(url, is_writer=True) as (engine, identity):
         return Sync(entries, engine, url, identity, force, take_over, on_progress).run()
 
 
 def verify(
-    history: Path, url: str, force: bool, is_mending: bool, take_over: bool = False
+    book: Path, url: str, force: bool, is_mending: bool, take_over: bool = False
 ) -> Differences:
     """Compare the index at *url* with a book, document by document and field by field, and
     return the differences that it had.
@@ -75,7 +75,7 @@ def verify(
     With *is_mending* the differences are corrected. With *force* any number of documents may be
     deleted for that. With *take_over* documents of other crawls count as missing.
     """
-    with _lock_history(history) as entries, open_index(url, is_writer=True) as (engine, identity):
+    with _lock_book(book) as entries, open_index(url, is_writer=True) as (engine, identity):
         update = Sync(entries, engine, url, identity, force, take_over)
         update.check_files()
         differences = update.differences()
@@ -86,12 +86,12 @@ def verify(
 
 
 def rebuild(
-    histories: Sequence[Path],
+    books: Sequence[Path],
     url: str,
     force: bool = False,
     on_progress: ProgressCallback | None = None,
 ) -> dict[str, Report]:
-    """Fill a new index from *histories*, and put it in the place of the index at *url*.
+    """Fill a new index from *books*, and put it in the place of the index at *url*.
 
     Returns the reports by the names of the crawls. Raises `EngineError` if the old index has
     documents of other crawls, because they would be lost; *force* allows that. See
@@ -99,7 +99,7 @@ def rebuild(
     """
     reports = {}
     with closing(create_engine(url)) as engine:
-        lost_crawls = _indexed_crawls(engine, force) - {history.stem for history in histories}
+        lost_crawls = _indexed_crawls(engine, force) - {book.stem for book in books}
         if lost_crawls and not force:
             raise EngineError(
                 f"{redacted_url(url)} has documents of {', '.join(sorted(lost_crawls))}, which have"
@@ -107,18 +107,18 @@ def rebuild(
             )
         with engine.rebuild() as (new_index, identity):
             # A page in two books belongs to the first writer: the most recent crawl.
-            for history in sorted(histories, key=_last_run_end, reverse=True):
-                with _lock_history(history) as entries:
+            for book in sorted(books, key=_last_run_end, reverse=True):
+                with _lock_book(book) as entries:
                     update = Sync(entries, new_index, url, identity, force, False, on_progress)
-                    reports[history.stem] = update.run()
+                    reports[book.stem] = update.run()
     return reports
 
 
-def _last_run_end(history: Path) -> str:
+def _last_run_end(book: Path) -> str:
     """Return the time when the last run of a book ended."""
     from contentspider.state.crawls.entries import Entries
 
-    with closing(Entries(history)) as entries:
+    with closing(Entries(book)) as entries:
         return entries.position().ended
 
 

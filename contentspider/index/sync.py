@@ -15,17 +15,18 @@ from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 
-from contentspider.index.engine import Refusal, redacted_url
+from contentspider.index.engine import Refusal
 from contentspider.index.errors import (
     EmbedderError,
     EngineDownError,
     EngineError,
     IndexDamagedError,
     Retries,
+    redacted_url,
 )
 from contentspider.index.own_fields import has_new_type, types_of
 from contentspider.index.schema import DATE_FIELDS, Document, DocumentState, document_fields
-from contentspider.state.crawls.position import HistoryPosition
+from contentspider.state.book.changes import BookPosition
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -87,7 +88,7 @@ class Mark:
     counts the pages whose documents belonged to other crawls, by crawl.
     """
 
-    stand: HistoryPosition
+    stand: BookPosition
     refused: dict[str, str] = field(default_factory=dict)
     documents: int | None = None
     foreign: dict[str, int] = field(default_factory=dict)
@@ -101,7 +102,7 @@ class Mark:
         """Return the mark in a JSON text, or None if the text is not a mark."""
         try:
             record = json.loads(text)
-            stand, refused = HistoryPosition.of(record["stand"]), dict(record["refused"])
+            stand, refused = BookPosition.of(record["stand"]), dict(record["refused"])
             documents = record.get("documents")
             foreign = {str(crawl): int(n) for crawl, n in record.get("foreign", {}).items()}
             return cls(stand, refused, None if documents is None else int(documents), foreign)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,8 @@ from contentspider.ground.addresses import split_address
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.terminal import printable
 from contentspider.site.models.record import page_id
-from contentspider.state.crawls.export import find_crawl, open_crawl_data
+from contentspider.state.crawls.books import read_book
+from contentspider.state.crawls.export import find_crawl
 from contentspider.state.files.text import address, titled_markdown
 
 LINES = (".jsonl", ".jl")
@@ -60,8 +62,8 @@ def _records(source: str | Path, state_dir: str) -> Iterator[Mapping[str, Any]]:
     if path.suffix.lower() in LINES:
         yield from _records_of_file(path)
         return
-    with open_crawl_data(find_crawl(str(source), state_dir)) as (_, _, records):
-        yield from records()
+    with closing(read_book(find_crawl(str(source), state_dir))) as book:
+        yield from book.items.records()
 
 
 def _records_of_file(path: Path) -> Iterator[Mapping[str, Any]]:

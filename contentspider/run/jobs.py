@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import signal
 import threading
+import time
 import uuid
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -13,12 +14,18 @@ from contextlib import ExitStack, closing
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
+from contentspider.ground.engines import LOCAL, Engine, ForgottenError, open_engine
 from contentspider.ground.errors import ContentSpiderError
-from contentspider.run.engines import LOCAL, Engine, ForgottenError, open_engine
-from contentspider.run.last_crawl import AT_ONCE, LastCrawl, last_crawl
-from contentspider.run.progress import Progress
-from contentspider.run.results import NOT_DUE, NOT_STARTED, SiteResult
-from contentspider.run.site_job import crawl_site, hosts_of, pages_of
+from contentspider.run.results import (
+    AT_ONCE,
+    NOT_DUE,
+    NOT_STARTED,
+    RUNNING,
+    LastCrawl,
+    SiteResult,
+    last_crawl,
+)
+from contentspider.run.site_job import crawl_site, hosts_of, pages_of, stop_crawls
 from contentspider.state.book.database import is_in_use
 from contentspider.state.crawls.books import crawl_book
 from contentspider.state.crawls.folder import state_folder
@@ -28,6 +35,7 @@ from contentspider.state.stores.remote import open_objects
 from contentspider.state.stores.site_state import lease_name
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
     from pathlib import Path
     from types import FrameType
 
@@ -38,6 +46,57 @@ logger = logging.getLogger(__name__)
 TICK_SECS = 1.0  # how soon a new worker gets a job
 MOST_FORGOTTEN = 20  # then the job itself may be too much for its engine
 READERS = 16  # threads that read records of sites from a store
+PROGRESS_SECS = 10.0
+
+
+class Progress:
+    """Logs how far a run of *total* sites is, every `PROGRESS_SECS`. *pages* returns where a site
+    is crawled ("": not yet) and how many items it has.
+    """
+
+    def __init__(self, total: int, pages: Callable[[PlannedSite], tuple[str, int]]) -> None:
+        self._total, self._pages = total, pages
+        self._reported_at, self._known = time.monotonic(), 0
+        self._thread: threading.Thread | None = None
+
+    def report(
+        self, running: Mapping[str, tuple[PlannedSite, Any]], results: Mapping[str, SiteResult]
+    ) -> None:
+        """Log the progress if it is time, in a thread, because a store may be slow."""
+        is_busy = self._thread is not None and self._thread.is_alive()
+        if is_busy or time.monotonic() - self._reported_at < PROGRESS_SECS:
+            return
+        sites = [site for site, _ in running.values()]
+        self._thread = threading.Thread(
+            target=self._report, args=(sites, list(results.values())), daemon=True
+        )
+        self._thread.start()
+
+    def _report(self, sites: list[PlannedSite], results: list[SiteResult]) -> None:
+        secs = time.monotonic() - self._reported_at
+        self._reported_at += secs
+        pages, places = sum(result.items or 0 for result in results), []
+        for site in sites:
+            try:
+                place, count = self._pages(site)
+            except ContentSpiderError as error:
+                logger.warning("%s: %s", site.name, error)
+                continue
+            pages += count
+            if place:
+                places.append(f"{site.name} on {place} ({count:,} pages)")
+        good = ("complete", NOT_DUE, RUNNING)
+        failed = sum(result.outcome not in good for result in results)
+        rate = max(pages - self._known, 0) / secs
+        self._known = pages
+        logger.info(
+            "%d of %d sites done, %d failed, %.1f pages a second%s",
+            len(results),
+            self._total,
+            failed,
+            rate,
+            f"; running: {', '.join(places)}" if places else "",
+        )
 
 
 class Jobs:
@@ -214,7 +273,7 @@ class Jobs:
                 len(running),
             )
             try:
-                engine.stop(self._run_id)
+                engine.everywhere(stop_crawls, self._run_id)
             except ContentSpiderError as error:
                 logger.error("%s. The crawls go on by themselves", error)
                 results |= {name: SiteResult.failed(name, str(error)) for name in running}

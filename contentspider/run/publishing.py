@@ -15,16 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.sites import SiteKeys
-from contentspider.index.engine import redacted_url
-from contentspider.index.errors import EngineError
+from contentspider.index.errors import EngineError, redacted_url
 from contentspider.index.operations import sync
 from contentspider.state.crawls.export import export_items
 from contentspider.state.files.formats import Output
 from contentspider.state.outcome import Outcome
 from contentspider.state.stores.lease import LeaseLostError
-from contentspider.state.stores.models import ModelStore
+from contentspider.state.stores.models import ModelStore, SharedModels
 from contentspider.state.stores.remote import RemoteError, is_url, open_objects
-from contentspider.state.stores.shared_models import SharedModels
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -40,7 +40,7 @@ from contentspider.run.flags import CRAWL_FLAGS, FLAGS
 from contentspider.run.summary import summary
 from contentspider.site.models.record import page_id
 from contentspider.state.address_state import AddressState
-from contentspider.state.book.database import LedgerBusyError, is_in_use
+from contentspider.state.book.database import BookBusyError, is_in_use
 from contentspider.state.crawls.books import crawl_book, name_of, read_book
 from contentspider.state.crawls.export import export_items
 from contentspider.state.crawls.folder import state_folder
@@ -293,24 +293,24 @@ class StdoutLines:
                 self._crawler.stats.inc_value(OUTPUTS_STAT)
 
 
-def _export(ledger: Path, outputs: list[Output], ending: Ending) -> int:
+def _export(book: Path, outputs: list[Output], ending: Ending) -> int:
     """Write the crawl's items to the *outputs* that they may replace. Return how many of them could
     not be written.
     """
     replaceable = [output for output in outputs if ending.may_replace(output.path.exists())]
-    failed = sum(not _is_written(ledger, output) for output in replaceable)
+    failed = sum(not _is_written(book, output) for output in replaceable)
     if not replaceable and any(output.path.exists() for output in outputs):
         why = "the crawl misses too many pages" if ending.items else "there are no items"
         say(f"{why}: the existing outputs were not changed")
     return failed
 
 
-def _is_written(ledger: Path, output: Output) -> bool:
+def _is_written(book: Path, output: Output) -> bool:
     """Write the crawl's items to an output; tell whether that was possible. After a signal, which
     raises KeyboardInterrupt, an output stays as it was.
     """
     try:
-        export_items(ledger, [output])
+        export_items(book, [output])
     except KeyboardInterrupt:
         say(f"contentspider: {output.path} was not written, because the crawl was told to end")
         return False
@@ -338,15 +338,15 @@ def _checked_options(settings: Settings) -> CrawlOptions:
     return chosen
 
 
-def _check_not_running(ledger: Path) -> None:
-    if is_in_use(ledger):
-        raise LedgerBusyError(
-            f"{ledger} is in use by another process, because that crawl is running; wait for it, or"
+def _check_not_running(book: Path) -> None:
+    if is_in_use(book):
+        raise BookBusyError(
+            f"{book} is in use by another process, because that crawl is running; wait for it, or"
             " give this crawl another name (--name)"
         )
 
 
-def _check_default(path: Path, addresses: list[str], history: Path) -> None:
+def _check_default(path: Path, addresses: list[str], book: Path) -> None:
     """Raise `ContentSpiderError` if the default output exists and does not begin with an item of
     this crawl, because the user has not said that it may be replaced.
     """
@@ -355,7 +355,7 @@ def _check_default(path: Path, addresses: list[str], history: Path) -> None:
             line = file.readline()
     except OSError:  # the file does not exist, or writing it will report the error
         return
-    if not line or _is_item_of(line, addresses, history):
+    if not line or _is_item_of(line, addresses, book):
         return
     raise ContentSpiderError(
         f"{path} exists, and does not begin with a page of this crawl: name another file for"

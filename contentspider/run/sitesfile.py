@@ -39,7 +39,7 @@ SITE_MARK = "{site}"
 TEXTS = Option("urls", [], "")
 # Settings that a run with a store of states decides.
 STATE_SETTINGS = tuple(
-    f"CONTENTSPIDER_{name}" for name in ("MODELS_DIR", "HISTORY_URL", "INDEX", "OUTPUT_FILE")
+    f"CONTENTSPIDER_{name}" for name in ("MODELS_DIR", "BOOKS_URL", "INDEX", "OUTPUT_FILE")
 )
 WARC = "CONTENTSPIDER_WARC_FILE"
 # Keys with paths of files that a crawl reads.
@@ -228,7 +228,7 @@ def _read(where: str, table: Mapping[str, Any]) -> dict[str, Any]:
 
 def _check_state(where: str, site: PlannedSite) -> None:
     """Raise `SitesFileError` if a site has a key that does not work with ``--state``."""
-    taken = [key for key in ("models", "history") if site.options.get(key)]
+    taken = [key for key in ("models", "books") if site.options.get(key)]
     taken += [name for name, _ in site.options["set"] if name in STATE_SETTINGS]
     if taken:
         raise SitesFileError(

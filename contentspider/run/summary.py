@@ -59,11 +59,11 @@ def summary(
     lines = [f"contentspider: {text}" for text in unread]
     if outcome in (Outcome.ERROR, Outcome.OUT_OF_MEMORY):
         lines += [f"contentspider: {reason}" for reason in reasons]
-        if stats.get("contentspider/ledger/failed"):
+        if stats.get("contentspider/book/failed"):
             lines.append(f"contentspider: the crawl was stopped; once that is fixed, {GO_ON}")
         return lines
     items = stats.get("item_scraped_count", 0)
-    has_items = bool(items or stats.get("contentspider/ledger/unchanged"))
+    has_items = bool(items or stats.get("contentspider/book/unchanged"))
     if has_items:
         lines += _counts(stats, items, outputs, models)
     if outcome is Outcome.COMPLETE:
@@ -100,7 +100,7 @@ def _rest(stats: Mapping[str, Any]) -> str:
     read = "the crawl had already read every page that it found"
     if not stats.get("contentspider/models/saved"):
         return f"nothing was left to do: {read}"
-    refiltered = stats.get("contentspider/history/refiltered", 0)
+    refiltered = stats.get("contentspider/changes/refiltered", 0)
     return (
         f"learned: the run learned what the run before could not, and {refiltered:,} pages have"
         f" another content by the new models; {read}"
@@ -153,11 +153,11 @@ def _counts(stats: Mapping[str, Any], items: int, outputs: Sequence[str], models
         *_capped(stats),
         *_logins(count("login/hosts"), count("login/renewals"), count("pages/skipped/logout")),
     ]
-    changed = [f"{number:,} {kind}" for kind in CHANGES if (number := count(f"history/{kind}"))]
+    changed = [f"{number:,} {kind}" for kind in CHANGES if (number := count(f"changes/{kind}"))]
     if changed:
         lines.append(f"pages:  {', '.join(changed)} (contentspider changes lists them)")
-    lines += _broken(count("history/broken"), count("history/newly_broken"))
-    if unseen := count("history/kept"):
+    lines += _broken(count("changes/broken"), count("changes/newly_broken"))
+    if unseen := count("changes/kept"):
         lines.append(f"kept:   {unseen:,} known pages were not read, and stay as they were")
     if "contentspider/index/upserted" in stats:
         line = f"{count('index/upserted'):,} documents written, {count('index/deleted'):,} deleted"

@@ -14,11 +14,8 @@ import logging
 import time
 from contextlib import closing
 from hashlib import sha256
-from http.client import HTTPException
 from typing import TYPE_CHECKING, Any
-from urllib.error import HTTPError
 from urllib.parse import urlsplit
-from urllib.request import Request, build_opener
 
 from filelock import FileLock, Timeout
 from w3lib.url import safe_url_string
@@ -26,7 +23,7 @@ from w3lib.url import safe_url_string
 from contentspider.ground.addresses import is_web_address
 from contentspider.ground.atomic import write_json
 from contentspider.ground.errors import ContentSpiderError, UsageError
-from contentspider.ground.fetch import NoRedirects
+from contentspider.ground.fetch import FAILURES, FetchError, exchange
 from contentspider.ground.useragent import user_agent
 from contentspider.state.crawls.books import read_book
 from contentspider.state.crawls.feed import change_id
@@ -62,7 +59,6 @@ class Webhook:
     def __init__(self, url: str, secret: str) -> None:
         self.url, self.name = _read_url(url)
         self._key = _read_secret(secret)
-        self._opener = build_opener(NoRedirects)
 
     def post(self, message_id: str, message: Mapping[str, Any]) -> None:
         """Deliver a message. Raises `WebhookError` if the receiver refuses it, or if it fails for
@@ -92,22 +88,20 @@ class Webhook:
             "webhook-timestamp": timestamp,
             "webhook-signature": self.sign(message_id, timestamp, body),
         }
-        request = Request(self.url, body, headers)  # noqa: S310 - the scheme was checked
         try:
-            self._opener.open(request, timeout=TIMEOUT_SECS).close()
-        except HTTPError as error:
-            error.close()
-            if error.code < 400:
-                raise WebhookError(
-                    f"it answers {error.code}, and redirects are not followed: give the address"
-                    " that it redirects to"
-                ) from None
-            if error.code < 500 and error.code != BUSY:
-                raise WebhookError(f"it refuses the change with status {error.code}") from None
-            return f"it answers {error.code}"
-        except (OSError, HTTPException) as error:
-            return f"it cannot be reached ({getattr(error, 'reason', error)})"
-        return ""
+            status = exchange(self.url, TIMEOUT_SECS, True, "POST", body, headers).status
+        except FetchError as error:
+            raise WebhookError(str(error)) from None
+        except FAILURES as error:
+            return f"it cannot be reached ({error})"
+        if 300 <= status < 400:
+            raise WebhookError(
+                f"it answers {status}, and redirects are not followed: give the address"
+                " that it redirects to"
+            )
+        if 400 <= status < 500 and status != BUSY:
+            raise WebhookError(f"it refuses the change with status {status}")
+        return f"it answers {status}" if status >= 400 else ""
 
     def sign(self, message_id: str, timestamp: str, body: bytes) -> str:
         """Return the signature of a request: HMAC-SHA256 of its id, its time and its body."""

@@ -8,8 +8,7 @@ from enum import IntEnum
 from typing import Any
 
 from contentspider.site.hidden import SHELL
-from contentspider.site.models.lost_prose import MAX_SHARE
-from contentspider.site.own.quality import difference
+from contentspider.site.models.failures import MAX_SHARE
 
 # Scrapy's reason for a finished crawl, and ours for one that left unread pages or held items.
 FINISHED = "finished"
@@ -21,7 +20,7 @@ LIMITS = (MAX_PAGES, *(LIMIT_PREFIX + what for what in ("timeout", "itemcount", 
 FEW = 5  # so many known pages may be lost in any crawl, even of a small site
 MAX_GONE_SHARE = 0.3  # the loss of a larger share of the known pages is doubted
 MAX_LOST_SHARE = 0.1  # an output is replaced if at most this share is lost: some sites always fail
-STATS_PREFIX = "contentspider/ledger/"
+STATS_PREFIX = "contentspider/book/"
 COUNTS = (
     *("items", "queued", "unread", "held", "unchanged", "unseen", "never_read", "unlearned"),
     "hidden",
@@ -93,8 +92,8 @@ HIDDEN_STAT = "contentspider/hidden/"
 F1_STAT, PAGES_STAT = "contentspider/quality/f1/", "contentspider/quality/pages/"
 LEARNED_STAT = "contentspider/quality/learned/"
 # Stats of a doubtful template, followed by the site, a slash, and the slot where its pages have
-# most of their text: the number of pages, and the share of text lost (see `DoubtfulTemplate`).
-DOUBTFUL_STAT, LOST_STAT = "contentspider/quality/doubtful/", "contentspider/quality/lost/"
+# most of their text: the number of pages, and what to look at (see `DoubtfulTemplate`).
+DOUBTFUL_STAT, DOUBT_STAT = "contentspider/quality/doubtful/", "contentspider/quality/doubt/"
 # Followed by a slot: pages that have most of their text in the slot, and lost all of their text.
 EMPTY_SLOTS = "contentspider/slots/empty/"
 # Followed by a host that asks for a longer delay between requests than the settings allow.
@@ -233,18 +232,18 @@ def skipped_kinds(stats: Mapping[str, Any]) -> str:
 class DoubtfulTemplate:
     """A template of a *site* that the site model may judge wrongly.
 
-    *pages* counts the pages for learning that have most of their text at *slot*, and the
-    site model drops the share *lost* of the text that each page would keep if judged alone.
+    *pages* counts the pages for learning that have most of their text at *slot*. *doubt* says in
+    words what to look at, and on which pages.
     """
 
     site: str
     slot: str
     pages: int
-    lost: float
+    doubt: str
 
     def __str__(self) -> str:
         where = f"{self.pages:,} pages of {self.site} with most text at {self.slot}"
-        return f"{where}; {difference(self.lost)}"
+        return f"{where}; {self.doubt}"
 
 
 def doubtful_templates(stats: Mapping[str, Any]) -> list[DoubtfulTemplate]:
@@ -254,8 +253,8 @@ def doubtful_templates(stats: Mapping[str, Any]) -> list[DoubtfulTemplate]:
         if name.startswith(DOUBTFUL_STAT) and pages:
             place = name.removeprefix(DOUBTFUL_STAT)
             site, _, slot = place.partition("/")
-            lost = stats.get(LOST_STAT + place, 0.0)
-            templates.append(DoubtfulTemplate(site, slot, pages, lost))
+            doubt = str(stats.get(DOUBT_STAT + place, ""))
+            templates.append(DoubtfulTemplate(site, slot, pages, doubt))
     return sorted(templates, key=lambda template: (-template.pages, template.site, template.slot))
 
 
@@ -292,7 +291,7 @@ def _ending(stats: Mapping[str, Any], remaining: Remaining) -> tuple[Outcome, li
         return Outcome.INTERRUPTED, [
             f"{remaining.queued} addresses in the queue, {remaining.held} items held"
         ]
-    is_resumed = stats.get("contentspider/ledger/resumed")
+    is_resumed = stats.get("contentspider/book/resumed")
     read = stats.get("item_scraped_count") or stats.get("contentspider/items/unchanged")
     if not (read or is_resumed or remaining.held):
         skipped = skipped_kinds(stats)
@@ -347,7 +346,7 @@ def _hiding(kind: str, is_rendered: bool, is_broken: bool) -> str:
 
 def _complete(stats: Mapping[str, Any]) -> list[tuple[Outcome, list[str]]]:
     """Return the problems, of a crawl that may be complete, that need a person's attention."""
-    doubted = stats.get("contentspider/history/doubted", 0)
+    doubted = stats.get("contentspider/changes/doubted", 0)
     failed = stats.get("contentspider/monitors/failed", 0)
     gone = f"{doubted:,} known pages would be gone, too many at once (changes --accept-gone)"
     return [
@@ -368,7 +367,7 @@ def _behind(stats: Mapping[str, Any]) -> list[str]:
 
 
 def _errors(stats: Mapping[str, Any]) -> list[str]:
-    failure = stats.get("contentspider/ledger/failed")
+    failure = stats.get("contentspider/book/failed")
     return [str(failure)] if failure else []
 
 
@@ -390,7 +389,7 @@ UNSEEN = "known pages were not read, and stay as they were (--force accepts the 
 # Stats that make a crawl incomplete, with the reason that is shown.
 REFUSED_STAT = "contentspider/models/refused"
 # Followed by a site whose models are known to be refused: the number of crawls in a row before.
-KNOWN_REFUSED_STAT = "contentspider/history/refused/"
+KNOWN_REFUSED_STAT = "contentspider/changes/refused/"
 LOSSES = {
     "contentspider/sites/failed": "sites were not learned, and their items not filtered",
     "contentspider/overrides/broken": "sites' overrides (overrides.toml) could not be used",
@@ -408,7 +407,7 @@ LOSSES = {
 def _unseen(stats: Mapping[str, Any]) -> int:
     """Return how many known pages a crawl did not read; 0 if they are few, or with ``--force``."""
     ending = Ending.from_stats(stats)
-    count: int = stats.get("contentspider/history/kept", 0)
+    count: int = stats.get("contentspider/changes/kept", 0)
     is_loss = ending.unseen and is_large_loss(count, count + ending.read)
     return count if is_loss else 0
 
@@ -440,7 +439,7 @@ def _refused(stats: Mapping[str, Any]) -> int:
 def _lost(stats: Mapping[str, Any], remaining: Remaining) -> list[str]:
     # The book excludes pages that were read at a second attempt; the stats do not.
     failed = sum(stats.get(f"contentspider/pages/unread/{kind}", 0) for kind in TRANSIENT)
-    unread = stats.get("contentspider/ledger/unread", failed)
+    unread = stats.get("contentspider/book/unread", failed)
     reason = stats.get("finish_reason")
     unlearned = stats.get(STATS_PREFIX + "unlearned", 0)
     losses = [

@@ -7,6 +7,7 @@ texts of pages are escaped.
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,7 +25,8 @@ from contentspider.site.models.record import page_fields
 from contentspider.site.models.summary import main_slot
 from contentspider.site.override_effects import override_effects
 from contentspider.site.vote.blocks import TEMPLATE_SHARE, gather, group_mean
-from contentspider.state.crawls.export import crawled_pages, open_crawl_data
+from contentspider.state.crawls.books import read_book
+from contentspider.state.crawls.export import crawled_pages
 from contentspider.state.crawls.field_report import field_reports
 from contentspider.state.stores.models import ModelStore
 
@@ -73,8 +75,8 @@ def write_crawl_report(crawl: Path, models: Path, site: str, output: Path) -> li
     or learns a model. Returns the extractions of the pages.
     """
     site_key, pages = crawled_pages(crawl, site)
-    with open_crawl_data(crawl) as (_, _, records):
-        total = sum(record.get("site") == site_key for record in records())
+    with closing(read_book(crawl)) as book:
+        total = sum(record.get("site") == site_key for record in book.items.records())
     store = ModelStore(models)
     overrides, model = store.overrides(site_key), store.load(site_key)
     options = LearningOptions(model.labels, model.features) if model else LearningOptions()
@@ -209,10 +211,7 @@ def _examples(texts: Sequence[str], indexes: Sequence[int]) -> list[str]:
 def _doubtful_templates(
     learner: SiteLearner, model: SiteModel, extractions: list[Extraction]
 ) -> list[dict[str, Any]]:
-    """Return the doubtful templates, each with the differences on some of its pages.
-
-    On pages of a doubtful template the site model keeps other text than the prior does.
-    """
+    """Return the doubtful templates, each with the differences on some of its pages."""
     templates = model.quality.doubtful if model.quality else []
     if not templates:
         return []

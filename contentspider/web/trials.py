@@ -14,27 +14,23 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, cast
 
 from contentspider.ground.errors import ContentSpiderError, NotEnoughTextError
-from contentspider.ground.extras import require
-from contentspider.ground.fetch import KINDS, Fetched, FetchError, fetch
-from contentspider.page.input.body import is_binary
+from contentspider.ground.fetch import KINDS, Fetched, fetch
 from contentspider.page.input.documents import TYPES as DOCUMENT_TYPES
-from contentspider.page.input.documents import document_kind, read_document, seconds_for
-from contentspider.page.input.page import Page
 from contentspider.page.tree.tags import is_link
 from contentspider.page.write.summary import document_counts, summarise
 from contentspider.rules.extraction import learn_rules
 from contentspider.rules.files import WRITERS, write_rules
-from contentspider.site.judge.prior import Prior
 from contentspider.site.learn.learner import SiteLearner
-from contentspider.site.learn.single_page import extract_page
 from contentspider.site.models.record import OptionalFields, page_fields
 from contentspider.state.crawls.export import crawled_pages, find_crawl
+from contentspider.state.stores.knowledge import Knowledge
 from contentspider.web.preview import preview_html
 
 if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Callable, Sequence
 
+    from contentspider.page.input.page import Page
     from contentspider.site.models.model import SiteModel
     from contentspider.site.models.record import Extraction
 
@@ -137,11 +133,9 @@ def extract_fetched(fetched: Fetched, site: Site | None = None) -> Result:
     Raises `ContentSpiderError` for a page without text.
     """
     model = site.model if site is not None else None
-    page = _read(fetched)
-    if model is not None and not page.is_document:
-        extraction = model.extract(page)
-    else:
-        extraction = extract_page(page, prior=Prior.shipped())
+    known = Knowledge(model)
+    page = known.read_fetched(fetched, fetched.url)
+    extraction = known.extract(page, "")
     preview = ""
     if not page.is_document:
         preview = preview_html(fetched.body, fetched.content_type, extraction)
@@ -156,29 +150,6 @@ def extract_fetched(fetched: Fetched, site: Site | None = None) -> Result:
         rules=site.rules if site is not None else {},
         links=sum(map(is_link, marks)),
     )
-
-
-def _read(fetched: Fetched) -> Page:
-    """Return an HTML page or a document as a page; raises `ContentSpiderError` without text."""
-    if document_kind(fetched.body, fetched.content_type, fetched.url):
-        require("documents", "reading documents")
-        seconds, kind = seconds_for(fetched.body), fetched.content_type
-        document = read_document(fetched.body, fetched.url, seconds, content_type=kind)
-        if document is None or not document.content.blocks:
-            raise ContentSpiderError(
-                f"no text can be read from the document {fetched.url}: it may be encrypted, it may"
-                " be damaged, or its text may be pictures"
-            )
-        return document
-    if is_binary(fetched.body):
-        raise FetchError(f"{fetched.url} is not a page", code="no-page")
-    page = Page.from_html(fetched.body, fetched.url, fetched.content_type)
-    if not page.content.blocks:
-        raise ContentSpiderError(
-            f"{fetched.url} has no text in its HTML. If scripts write the text, crawl it with a"
-            " browser (contentspider crawl --render auto)"
-        )
-    return page
 
 
 def _summary(extraction: Extraction, site: Site | None) -> str:
@@ -224,10 +195,10 @@ async def try_page(
         report("learning the site")
         try:
             learned = await asyncio.to_thread(_learn, folder, fetched.url, more_pages)
+            site = await asyncio.to_thread(extract_fetched, fetched, learned)
         except ContentSpiderError as error:
             problem = f"the site could not be learned: {error}"
             return Trial(fetched.url, alone, problem=problem)
-        site = await asyncio.to_thread(extract_fetched, fetched, learned)
         return Trial(fetched.url, alone, site, learned.pages - 1)
 
 

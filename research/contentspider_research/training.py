@@ -16,8 +16,7 @@ from contentspider.page.input.page import Page
 from contentspider.page.tree.blocks import new_walker
 from contentspider.page.tree.text import tokens
 from contentspider.page.words.names import HEADINGS
-from contentspider.site.judge.prior import Prior
-from contentspider.site.judge.trees import Trees
+from contentspider.site.judge.prior import Prior, Trees
 from contentspider.site.own.alignment import MAX_CELLS, matched_tokens
 from contentspider_research.corpora import REFERENCES, group_of
 

@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import pytest
 
 from contentspider.archive import engines, samples, sources, steps
-from contentspider.archive.models import stored_knowledge
 from contentspider.archive.samples import (
     Sample,
     SampledPage,
@@ -40,6 +39,7 @@ from contentspider.ground.errors import ContentSpiderError
 from contentspider.site.learn.sampling import MAX_SAMPLE
 from contentspider.site.sample import sample_order
 from contentspider.state.outcome import Outcome
+from contentspider.state.stores.knowledge import stored_knowledge
 from tests.conftest import run
 from tests.seaweed import BUCKET, s3_server
 from tests.sites import prose

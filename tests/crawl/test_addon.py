@@ -12,7 +12,7 @@ from contentspider.crawl.base.options import DEFAULTS
 from contentspider.crawl.handlers import HTTPS_HANDLER
 from contentspider.crawl.learning.holder import ItemPipelines
 from contentspider.crawl.queue.requests import OrderedFingerprinter
-from contentspider.crawl.queue.scheduler import LedgerScheduler
+from contentspider.crawl.queue.scheduler import BookScheduler
 
 if TYPE_CHECKING:
     from typing import Any
@@ -26,7 +26,7 @@ def test_addon_fills_in_unset_settings_and_registers_its_components() -> None:
             assert settings[name] == default
             assert settings.getpriority(name) == SETTINGS_PRIORITIES["default"]
     parts = {
-        "SCHEDULER": LedgerScheduler,
+        "SCHEDULER": BookScheduler,
         "ITEM_PROCESSOR": ItemPipelines,
         "REQUEST_FINGERPRINTER_CLASS": OrderedFingerprinter,
     }

@@ -14,7 +14,7 @@ from contentspider.crawl.base.outcomes import OUR_FAILURE, Retry
 from contentspider.crawl.queue import addresses
 from contentspider.crawl.queue.addresses import UnchangedItem, in_hand, row_of
 from contentspider.page.input.page import Page
-from contentspider.state.book.database import LedgerFullError
+from contentspider.state.book.database import BookFullError
 from contentspider.state.book.items import ItemBinding
 from tests.crawls import Crawl, run_async
 from tests.messages import wording
@@ -257,8 +257,8 @@ def test_write_error_of_output_ends_crawl(crawl: Crawl) -> None:
 
     crawl.keeper.recorder.writer = SimpleNamespace(write=write)
     run_async(lambda: crawl.keeper.recorder.scraped({}))
-    assert crawl.keeper.is_broken and crawl.closed == ["ledger_full"]
-    assert crawl.stat("ledger/failed") == "no space"
+    assert crawl.keeper.is_broken and crawl.closed == ["book_full"]
+    assert crawl.stat("book/failed") == "no space"
     row, _ = sent(crawl)
     token = in_hand.set(({}, ItemBinding(PAGE, address_row=row, key="1/0")))
     crawl.keeper.recorder.dropped({}, DropItem("no"))
@@ -266,31 +266,31 @@ def test_write_error_of_output_ends_crawl(crawl: Crawl) -> None:
     assert not crawl.keeper.book.items.has_item("1/0"), "nothing more is written"
 
 
-def test_full_ledger_rolls_back_and_closes_crawl_once(crawl: Crawl) -> None:
+def test_full_book_rolls_back_and_closes_crawl_once(crawl: Crawl) -> None:
     def fill() -> bool:
         for number in range(2):
             with crawl.keeper.guarded:
-                raise LedgerFullError(f"full {number}")
+                raise BookFullError(f"full {number}")
         return True
 
     rollbacks: list[int] = []
     crawl.keeper.book.rollback = lambda: rollbacks.append(1)
     assert run_async(fill)
     assert rollbacks == [1], "nothing of what came after the last commit is kept"
-    assert crawl.closed == ["ledger_full"]
-    assert crawl.stat("ledger/failed") == "full 0"
+    assert crawl.closed == ["book_full"]
+    assert crawl.stat("book/failed") == "full 0"
     assert crawl.keeper.is_stopping
     with pytest.raises(KeyError), crawl.keeper.guarded:
         raise KeyError
 
 
-def test_full_ledger_stops_keeper_even_without_spider(crawl: Crawl) -> None:
+def test_full_book_stops_keeper_even_without_spider(crawl: Crawl) -> None:
     crawl.crawler.engine.spider = None
     crawl.keeper.fail(OSError("full"))
     assert crawl.keeper.is_stopping
 
 
-def test_crawl_without_durability_ignores_full_ledger(tmp_path: Path) -> None:
+def test_crawl_without_durability_ignores_full_book(tmp_path: Path) -> None:
     crawl = Crawl(tmp_path, settings={"CONTENTSPIDER_DURABLE": False})
     crawl.keeper.fail(OSError("full"))
     assert not crawl.keeper.is_stopping and not crawl.closed

@@ -139,7 +139,7 @@ def test_request_waits_at_most_five_times(crawl: Crawl, answers: OutageMiddlewar
     assert isinstance(found, Request) and found.meta[WAITS_META_KEY] == MAX_WAITS
 
 
-def test_full_ledger_disables_waiting(crawl: Crawl, answers: OutageMiddleware) -> None:
+def test_full_book_disables_waiting(crawl: Crawl, answers: OutageMiddleware) -> None:
     request = sent(crawl)
     crawl.keeper.is_broken = True
     for answer in (busy(429), busy(503), busy(503, 5)):

@@ -16,7 +16,7 @@ from itemadapter import ItemAdapter
 from scrapy.http import HtmlResponse, TextResponse
 
 from contentspider import ContentItem, bind
-from contentspider.crawl.base.binding import MAX_KEPT_ALIVE, Bindings
+from contentspider.crawl.base.items import MAX_KEPT_ALIVE, Bindings
 from contentspider.crawl.base.meta import BINDINGS_META_KEY, PAGE_META_KEY
 from contentspider.crawl.queue.requests import dump_request, load_request
 from contentspider.page.input.page import Page

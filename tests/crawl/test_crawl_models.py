@@ -22,7 +22,6 @@ from contentspider.crawl.learning.models import (
 from contentspider.ground.errors import NotEnoughTextError, OverridesError
 from contentspider.page.input.overrides import OVERRIDES
 from contentspider.page.input.page import Page
-from contentspider.site.learn.learner import SiteLearner
 from tests.crawlers import close, open_crawler, parts
 from tests.messages import wording
 from tests.recrawled import SITE, address
@@ -35,12 +34,6 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from contentspider.site.models.model import SiteModel
-
-
-@pytest.fixture(scope="module")
-def model() -> SiteModel:
-    pages = [Page.from_html(article(number), address(f"/{number}")) for number in range(9)]
-    return SiteLearner(SITE).fit(pages)
 
 
 @pytest.fixture

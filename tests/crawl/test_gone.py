@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from contentspider.crawl.base.outcomes import OFFSITE
+from contentspider.crawl.learning.site_items import site_page
 from contentspider.crawl.revisits.gone import GonePages
 from contentspider.page.input.page import Page
-from contentspider.site.models.site_page import site_page
 from contentspider.state.book.answers import Answer
 from contentspider.state.book.broken import FAILED_CRAWLS
 from contentspider.state.book.losses import Losses
-from contentspider.state.crawls import accepting
+from contentspider.state.crawls import books
 from contentspider.state.outcome import KNOWN_BROKEN, Ending
 from tests.recrawled import SITE, Crawls, OneCrawl, address, records
 from tests.sites import article
@@ -44,7 +44,7 @@ def seen_but(crawl: OneCrawl, *lost: int) -> OneCrawl:
 
 def accept_gone(crawls: Crawls) -> int:
     crawls.close()
-    return accepting.accept_gone(crawls.history)
+    return books.accept_gone(crawls.history)
 
 
 def found(crawls: Crawls) -> list[tuple[str, str, str]]:

@@ -19,42 +19,20 @@ from contentspider.crawl.learning.pipeline import ContentPipeline
 from contentspider.crawl.middlewares.pages import BlocksMiddleware, PagesMiddleware
 from contentspider.crawl.queue.addresses import UnchangedItem, in_hand
 from contentspider.page.input.page import Page
-from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.models.summary import main_slot
 from contentspider.state.book.items import ItemBinding
 from contentspider.state.outcome import EMPTY_SLOTS
 from tests.crawlers import close, open_crawler, parts
-from tests.held import FIELDS, Article, page, passed, processed, ready, response, stat
+from tests.held import Article, page, passed, processed, ready, response, stat
 from tests.recrawled import SITE, Crawls, address
 from tests.sites import article
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from scrapy.crawler import Crawler
 
     from contentspider.site.models.model import SiteModel
-
-
-@pytest.fixture
-def crawler(tmp_path: Path) -> Iterator[Crawler]:
-    made = open_crawler(tmp_path, item_fields=FIELDS)
-    yield made
-    close(made)
-
-
-@pytest.fixture
-def durable(tmp_path: Path) -> Iterator[Crawler]:
-    made = open_crawler(tmp_path, durable=True, item_fields=FIELDS)
-    yield made
-    close(made)
-
-
-@pytest.fixture(scope="module")
-def model() -> SiteModel:
-    pages = [Page.from_html(article(number), address(f"/{number}")) for number in range(9)]
-    return SiteLearner(SITE).fit(pages)
 
 
 # From callback to holder
@@ -148,9 +126,7 @@ def test_inspection_mode_holds_no_items(crawler: Crawler) -> None:
     assert not holder.sites
 
 
-def test_broken_ledger_holds_no_items_without_durability(
-    crawler: Crawler, durable: Crawler
-) -> None:
+def test_broken_book_holds_no_items_without_durability(crawler: Crawler, durable: Crawler) -> None:
     for one, is_durable in ((crawler, False), (durable, True)):
         keeper, holder = parts(one)
         keeper.is_broken = True

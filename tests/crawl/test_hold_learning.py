@@ -15,42 +15,19 @@ from contentspider.crawl.learning import holder as holder_module
 from contentspider.crawl.learning.holder import ItemHolder
 from contentspider.crawl.learning.learn_process import Learned
 from contentspider.ground.errors import ContentSpiderError, NotEnoughTextError
-from contentspider.page.input.page import Page
-from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.own.quality import Quality
 from contentspider.state.book.items import ItemBinding
 from tests.crawlers import close, open_crawler, parts
-from tests.held import FIELDS, page, passed, response, stat
+from tests.held import page, passed, response, stat
 from tests.recrawled import SITE, address
-from tests.sites import article
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from scrapy.crawler import Crawler
 
+    from contentspider.page.input.page import Page
     from contentspider.site.models.model import SiteModel
-
-
-@pytest.fixture
-def crawler(tmp_path: Path) -> Iterator[Crawler]:
-    made = open_crawler(tmp_path, item_fields=FIELDS)
-    yield made
-    close(made)
-
-
-@pytest.fixture
-def durable(tmp_path: Path) -> Iterator[Crawler]:
-    made = open_crawler(tmp_path, durable=True, item_fields=FIELDS)
-    yield made
-    close(made)
-
-
-@pytest.fixture(scope="module")
-def model() -> SiteModel:
-    pages = [Page.from_html(article(number), address(f"/{number}")) for number in range(9)]
-    return SiteLearner(SITE).fit(pages)
 
 
 class Waiting:

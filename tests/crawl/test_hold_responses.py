@@ -13,25 +13,14 @@ from contentspider.crawl.base.meta import BINDINGS_META_KEY, PAGE_META_KEY
 from contentspider.crawl.middlewares import documents as documents_module
 from contentspider.crawl.middlewares import pages as pages_module
 from contentspider.crawl.middlewares.pages import BlocksMiddleware
-from tests.crawlers import close, open_crawler
-from tests.held import FIELDS, page, stat
+from tests.held import page, stat
 from tests.recrawled import address
 from tests.sites import article
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
     from scrapy.crawler import Crawler
 
     from contentspider.page.input.page import Page
-
-
-@pytest.fixture
-def crawler(tmp_path: Path) -> Iterator[Crawler]:
-    made = open_crawler(tmp_path, item_fields=FIELDS)
-    yield made
-    close(made)
 
 
 def tagged(crawler: Crawler, answer: Response) -> Page | None:

@@ -268,7 +268,7 @@ def test_held_items_reach_signal_handlers_once_and_are_not_dropped(
     assert "item_dropped_count" not in log
     assert "'item_scraped_count': 7" in log
     # What is out is held no longer.
-    assert "'contentspider/ledger/held': 0" in log
+    assert "'contentspider/book/held': 0" in log
 
 
 def test_scrapy_parse_command_shows_filled_items(site: Site, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The keeper: opens the ledger, begins and ends the runs of a crawl, and writes its output."""
+"""The keeper: opens the book, begins and ends the runs of a crawl, and writes its output."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def visited(crawl: Crawl, number: int) -> None:
     crawl.keeper.revisits.compare(fields, hand, SiteState("e.org"))
 
 
-def ledger_of(folder: Path, name: str = "site") -> Book:
+def book_of(folder: Path, name: str = "site") -> Book:
     return Book(crawl_book(name, str(folder)), read_only=True)
 
 
@@ -88,7 +88,7 @@ def test_finished_crawl_publishes_output_and_history(tmp_path: Path) -> None:
             passed(crawl, number)
         assert crawl.keeper.recorder.writer is not None
         crawl.keeper.recorder.writer.sync = lambda: syncs.append("output")
-        crawl.keeper.book.sync = lambda: syncs.append("ledger")
+        crawl.keeper.book.sync = lambda: syncs.append("book")
         assert not output.exists()
 
     live(crawl, work)
@@ -97,19 +97,19 @@ def test_finished_crawl_publishes_output_and_history(tmp_path: Path) -> None:
     assert [json.loads(line) for line in output.read_text().splitlines()] == [
         {"n": number} for number in range(3)
     ]
-    assert syncs[:2] == ["output", "ledger"]
+    assert syncs[:2] == ["output", "book"]
     assert crawl.keeper._loop is not None and not crawl.keeper._loop.running
-    kept = ledger_of(tmp_path)
+    kept = book_of(tmp_path)
     assert kept.runs.all()[-1].reason == "finished"
     assert kept.frontier.states() == {"released": 3}
-    assert crawl.stat("ledger/items") == 3
-    assert crawl.stat("ledger/resumed") == 0
-    assert crawl.stat("ledger/unread") == crawl.stat("ledger/queued") == 0
+    assert crawl.stat("book/items") == 3
+    assert crawl.stat("book/resumed") == 0
+    assert crawl.stat("book/unread") == crawl.stat("book/queued") == 0
     assert kept.pages.published == kept.runs.all()[-1].number
     kept.close()
     next_crawl = Crawl(tmp_path)
     assert not next_crawl.keeper.addresses._is_known("https://e.org/1"), "no page is known"
-    next_crawl.keeper.revisits = SimpleNamespace(is_known=lambda url: url == "x")
+    next_crawl.keeper.addresses.revisits = SimpleNamespace(is_known=lambda url: url == "x")
     assert next_crawl.keeper.addresses._is_known("x")
 
 
@@ -123,40 +123,40 @@ def test_resumed_crawl_continues_its_output(
     live(first, lambda: passed(first, 1), reason="memusage_exceeded")
     assert output.read_text() == "before\n"
     assert wording("crawl.output-unchanged", "memusage_exceeded", "1") in caplog.text
-    assert first.stat("history/new") is None
+    assert first.stat("changes/new") is None
     second = Crawl(tmp_path, settings=settings)
     live(second, lambda: passed(second, 2))
-    assert second.stat("ledger/resumed") == 1
+    assert second.stat("book/resumed") == 1
     assert output.read_text() == '{"n": 1}\n{"n": 2}\n'
 
 
 def test_crawl_without_resume_starts_over(tmp_path: Path) -> None:
     live(first := Crawl(tmp_path), lambda: passed(first, 1), reason="shutdown")
     live(second := Crawl(tmp_path))
-    assert second.stat("ledger/resumed") == 0
-    assert second.stat("ledger/items") == 0
+    assert second.stat("book/resumed") == 0
+    assert second.stat("book/items") == 0
 
 
-def test_temporary_ledger_is_deleted_after_crawl(tmp_path: Path) -> None:
+def test_temporary_book_is_deleted_after_crawl(tmp_path: Path) -> None:
     crawl = Crawl(tmp_path, settings={"CONTENTSPIDER_DURABLE": False})
     crawl.crawler.stats.set_value("item_scraped_count", 7)
     paths: list[Any] = []
     live(crawl, lambda: paths.append(crawl.keeper.book.path))
     assert paths[0].parent.name == "temporary" and not paths[0].exists()
-    assert crawl.stat("ledger/items") == 7
+    assert crawl.stat("book/items") == 7
     assert crawl.keeper.revisits is None
 
 
 def test_disabled_history_is_not_created(tmp_path: Path) -> None:
-    crawl = Crawl(tmp_path, settings={"CONTENTSPIDER_HISTORY": False})
+    crawl = Crawl(tmp_path, settings={"CONTENTSPIDER_COMPARE": False})
     live(crawl)
     assert crawl.keeper.revisits is None
-    kept = ledger_of(tmp_path)
+    kept = book_of(tmp_path)
     assert not kept.pages.published, "nothing was published"
     kept.close()
 
 
-def test_scrapyd_jobs_of_same_spider_have_separate_ledgers(
+def test_scrapyd_jobs_of_same_spider_have_separate_books(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     other = Book(crawl_book("site", str(tmp_path)))
@@ -169,12 +169,12 @@ def test_scrapyd_jobs_of_same_spider_have_separate_ledgers(
     named.spider._job = "8"
     live(named)
     assert named.keeper.is_broken
-    assert wording("state.book-busy") in named.stat("ledger/failed")
+    assert wording("state.book-busy") in named.stat("book/failed")
     assert not (tmp_path / "site-8.sqlite").exists()
     other.close()
 
 
-def test_unopenable_ledger_or_index_ends_crawl_before_it_begins(
+def test_unopenable_book_or_index_ends_crawl_before_it_begins(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "site.sqlite").mkdir()
@@ -188,10 +188,10 @@ def test_unopenable_ledger_or_index_ends_crawl_before_it_begins(
         await broken.crawler.signals.send_catch_log_async(signals.engine_started)
 
     asyncio.run(started())
-    assert broken.closed == ["ledger"]
+    assert broken.closed == ["book"]
     index = Crawl(tmp_path / "x", settings={"CONTENTSPIDER_INDEX": "nothing:x"})
     live(index)
-    assert index.keeper.is_broken and "nothing" in index.stat("ledger/failed")
+    assert index.keeper.is_broken and "nothing" in index.stat("book/failed")
 
 
 def test_keeper_refuses_to_crawl_without_asyncio(
@@ -201,10 +201,10 @@ def test_keeper_refuses_to_crawl_without_asyncio(
     crawl = Crawl(tmp_path)
     crawl.keeper._is_open = False
     crawl.keeper.open()
-    assert "needs asyncio" in crawl.stat("ledger/failed")
-    ledger = crawl.keeper.book
+    assert "needs asyncio" in crawl.stat("book/failed")
+    book = crawl.keeper.book
     crawl.keeper.open()
-    assert crawl.keeper.book is ledger, "once"
+    assert crawl.keeper.book is book, "once"
 
 
 def test_inspection_mode_writes_no_files(tmp_path: Path) -> None:
@@ -218,18 +218,18 @@ def test_inspection_mode_writes_no_files(tmp_path: Path) -> None:
 def test_url_that_killed_crawl_twice_is_set_aside(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    ledger = Book(crawl_book("site", str(tmp_path)))
-    ledger.begin_run()
-    ledger.frontier.enqueue(b"x", "https://e.org/killer", 0, "{}")
-    ledger.frontier.queue.take()
-    ledger.database.do("UPDATE addresses SET deaths = 2")
-    ledger.commit()
-    ledger.close()
+    book = Book(crawl_book("site", str(tmp_path)))
+    book.begin_run()
+    book.frontier.enqueue(b"x", "https://e.org/killer", 0, "{}")
+    book.frontier.queue.take()
+    book.database.do("UPDATE addresses SET deaths = 2")
+    book.commit()
+    book.close()
     live(Crawl(tmp_path, settings={"CONTENTSPIDER_RESUME": True}))
     assert "https://e.org/killer is skipped" in caplog.text
 
 
-def test_tick_commits_ledger_and_syncs_it_to_disk(tmp_path: Path) -> None:
+def test_tick_commits_book_and_syncs_it_to_disk(tmp_path: Path) -> None:
     crawl = Crawl(tmp_path)
     keeper = crawl.keeper
     seen: list[Any] = []
@@ -243,14 +243,14 @@ def test_tick_commits_ledger_and_syncs_it_to_disk(tmp_path: Path) -> None:
         seen.append(keeper._syncing)
         keeper.tick()
         assert keeper._syncing is seen[0], "one at a time"
-        kept = ledger_of(tmp_path)
+        kept = book_of(tmp_path)
         seen.append(kept.frontier.states())
         kept.close()
 
     live(crawl, work, reason="shutdown")
     assert seen[0].done()
     assert seen[1] == {"queued": 1, "released": 1}
-    assert crawl.stat("ledger/held") == crawl.stat("ledger/queued") == 1
+    assert crawl.stat("book/held") == crawl.stat("book/queued") == 1
 
 
 def test_full_disk_ends_crawl(tmp_path: Path) -> None:
@@ -270,7 +270,7 @@ def test_full_disk_ends_crawl(tmp_path: Path) -> None:
 
         live(crawl, work)
         assert crawl.keeper.is_broken is (name == "sync"), error
-        assert crawl.closed == (["ledger_full"] if name == "sync" else [])
+        assert crawl.closed == (["book_full"] if name == "sync" else [])
     done = Crawl(tmp_path / "done")
     done.keeper.is_broken = True
     done.keeper.book.commit = fail(OSError("it is written"))
@@ -303,13 +303,13 @@ def test_indexes_are_updated_after_history_is_written(tmp_path: Path) -> None:
 
         live(crawl, work, reason=reason)
         assert (len(runs), len(sent)) == (count, 1)
-        assert crawl.stat("history/new") == (2 if count else None)
+        assert crawl.stat("changes/new") == (2 if count else None)
 
 
 def test_signal_while_history_is_written_leaves_it_to_next_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("contentspider.crawl.queue.keeper.PAUSE_SECS", 0)
+    monkeypatch.setattr("contentspider.crawl.queue.run_end.PAUSE_SECS", 0)
     settings = {"CONTENTSPIDER_RESUME": True}
     first = Crawl(tmp_path, settings=settings)
 
@@ -321,15 +321,15 @@ def test_signal_while_history_is_written_leaves_it_to_next_run(
     with caplog.at_level(logging.INFO, "contentspider"):
         live(first, lambda: work(first, is_stopped=True))
     assert wording("crawl.pages-written") in caplog.text
-    assert first.stat("history/new") is None
+    assert first.stat("changes/new") is None
     assert first.crawler.stats.get_value("finish_reason") == "shutdown"
-    assert ledger_of(tmp_path).runs.all()[-1].reason == "shutdown"
-    with closing(ledger_of(tmp_path)) as one:
+    assert book_of(tmp_path).runs.all()[-1].reason == "shutdown"
+    with closing(book_of(tmp_path)) as one:
         assert not list(one.changes.records())
     second = Crawl(tmp_path, settings=settings)
     live(second)
-    assert second.stat("ledger/resumed") == 1
-    assert second.stat("history/new") == 3
+    assert second.stat("book/resumed") == 1
+    assert second.stat("changes/new") == 3
 
 
 def test_signal_while_the_book_is_cleaned_leaves_crawl_complete(tmp_path: Path) -> None:
@@ -346,8 +346,8 @@ def test_signal_while_the_book_is_cleaned_leaves_crawl_complete(tmp_path: Path) 
         crawl.keeper.revisits.end = end
 
     live(crawl, work)
-    assert crawl.stat("history/new") == 1
-    kept = ledger_of(tmp_path)
+    assert crawl.stat("changes/new") == 1
+    kept = book_of(tmp_path)
     assert kept.runs.all()[-1].reason == "finished"
     assert kept.frontier.states() == {"released": 2}
     kept.close()
@@ -370,7 +370,7 @@ def test_keeper_components_are_connected_to_their_signals(tmp_path: Path) -> Non
     ]
     expected = {
         signals.spider_opened: {
-            "LedgerKeeper.opened",
+            "BookKeeper.opened",
             "SiteSpider.opened",
             "GuardMiddleware._opened",
             "ItemHolder.opened",
@@ -378,7 +378,7 @@ def test_keeper_components_are_connected_to_their_signals(tmp_path: Path) -> Non
             "MemoryWatch.opened",
         },
         signals.spider_idle: {
-            "LedgerKeeper.idle",
+            "BookKeeper.idle",
             "ItemHolder._on_idle",
             "RobotsMiddleware._forget_unread",
             "SiteSpider.idle",
@@ -392,7 +392,7 @@ def test_keeper_components_are_connected_to_their_signals(tmp_path: Path) -> Non
         signals.item_error: {"ItemRecorder.failed"},
     }
     assert {signal: heard(crawl, signal) for signal in expected} == expected
-    assert "LedgerKeeper.closed" in heard(crawl, signals.spider_closed)
+    assert "BookKeeper.closed" in heard(crawl, signals.spider_closed)
     del middlewares
     light = Crawl(tmp_path, settings={"CONTENTSPIDER_DURABLE": False})
     assert heard(light, signals.item_scraped) == set(), "each item would cost a task"

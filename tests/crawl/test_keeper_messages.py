@@ -11,10 +11,10 @@ from scrapy.exceptions import CloseSpider, DontCloseSpider, NotConfigured
 from scrapy.utils.test import get_crawler
 
 from contentspider.crawl.queue import keeper as keeper_module
-from contentspider.crawl.queue.keeper import LedgerKeeper
+from contentspider.crawl.queue.keeper import BookKeeper
 from contentspider.state.book.book import Book
 from contentspider.state.crawls.books import crawl_book
-from tests.crawl.test_keeper import ledger_of, live, passed
+from tests.crawl.test_keeper import book_of, live, passed
 from tests.crawls import Crawl, run_async
 from tests.messages import wording
 
@@ -56,7 +56,7 @@ def test_unread_urls_are_retried_when_idle(
 ) -> None:
     slowed: list[bool] = []
     monkeypatch.setattr(crawl.keeper.addresses, "retry_failed", lambda: 3)
-    monkeypatch.setattr(crawl.keeper.hosts, "slow_limited", lambda: slowed.append(True))
+    monkeypatch.setattr(crawl.keeper.hosts.delays, "slow_limited", lambda: slowed.append(True))
     woken = crawl.woken
     with pytest.raises(DontCloseSpider):
         crawl.keeper.idle()
@@ -95,12 +95,12 @@ def test_reason_for_crawling_nothing_is_logged(
     crawl.keeper.open()
     why = wording("crawl.needs-asyncio-whole")
     assert said(caplog) == [f"{why}; nothing is crawled"]
-    assert crawl.stat("ledger/failed") == why
+    assert crawl.stat("book/failed") == why
     with pytest.raises(NotConfigured, match=r"^CONTENTSPIDER_ENABLED is False$"):
-        LedgerKeeper(get_crawler(settings_dict={"CONTENTSPIDER_ENABLED": False}))
+        BookKeeper(get_crawler(settings_dict={"CONTENTSPIDER_ENABLED": False}))
 
 
-def test_job_logs_its_own_ledger_path(crawl: Crawl, caplog: pytest.LogCaptureFixture) -> None:
+def test_job_logs_its_own_book_path(crawl: Crawl, caplog: pytest.LogCaptureFixture) -> None:
     folder = crawl.crawler.settings["CONTENTSPIDER_STATE_DIR"]
     path = crawl_book("site", folder)
     other = Book(path)
@@ -117,7 +117,7 @@ def test_urls_that_kill_crawl_are_logged(crawl: Crawl, caplog: pytest.LogCapture
     crawl.keeper._begin()
     (message,) = said(caplog)
     assert message.startswith("https://e.org/killer is skipped")
-    assert crawl.keeper.revisits is None, "a ledger in memory has no history"
+    assert crawl.keeper.revisits is None, "a book in memory has no history"
 
 
 def test_unreplaced_output_is_logged_with_partial_path(
@@ -141,13 +141,13 @@ def test_unreplaced_output_is_logged_with_partial_path(
     (message,) = [message for message in said(caplog) if message.startswith(str(output))]
     assert "(memusage_exceeded)" in message
     assert partial[0] in message
-    kept = ledger_of(tmp_path)
+    kept = book_of(tmp_path)
     assert kept.runs.fact("output") == marks[0]
     kept.close()
 
 
 @pytest.mark.parametrize("is_durable", [False, True])
-def test_unwritable_ledger_is_logged_once(
+def test_unwritable_book_is_logged_once(
     is_durable: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     crawl = Crawl(tmp_path, settings={"CONTENTSPIDER_DURABLE": is_durable})
@@ -157,11 +157,11 @@ def test_unwritable_ledger_is_logged_once(
             crawl.keeper.fail(OSError("full"))
 
     run_async(fail)
-    assert crawl.stat("ledger/failed") == "full"
+    assert crawl.stat("book/failed") == "full"
     (message,) = said(caplog)
     assert message.startswith("full;")
     assert ("--resume" in message) is is_durable
-    assert crawl.closed == (["ledger_full"] if is_durable else [])
+    assert crawl.closed == (["book_full"] if is_durable else [])
 
 
 def test_crawl_is_committed_every_second(crawl: Crawl, monkeypatch: pytest.MonkeyPatch) -> None:

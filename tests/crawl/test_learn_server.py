@@ -29,17 +29,17 @@ OPTIONS = LearningOptions()
 
 
 @pytest.fixture
-def ledger_path(tmp_path: Path) -> Path:
-    """Return a ledger that holds four pages of each of two sites."""
+def book_path(tmp_path: Path) -> Path:
+    """Return a book that holds four pages of each of two sites."""
     path = tmp_path / "crawl.sqlite"
-    ledger = Book(path)
+    book = Book(path)
     for site in ("tea.example", "oak.example"):
         for number in range(4):
             url = f"https://{site}/{number}"
             binding = ItemBinding(Page.from_html(article(number), url))
-            ledger.items.hold(site, {"url": url}, binding)
-    ledger.commit()
-    ledger.close()
+            book.items.hold(site, {"url": url}, binding)
+    book.commit()
+    book.close()
     return path
 
 
@@ -55,27 +55,27 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[children._Server]:
 
 
 def test_server_learns_several_sites_and_reports_errors(
-    server: children._Server, ledger_path: Path, tmp_path: Path
+    server: children._Server, book_path: Path, tmp_path: Path
 ) -> None:
     process = server._process
     assert process
-    tea = learn_in_process(ledger_path, "tea.example", OPTIONS, 60).model
+    tea = learn_in_process(book_path, "tea.example", OPTIONS, 60).model
     with pytest.raises(NotEnoughTextError, match=r"unknown\.example"):
-        learn_in_process(ledger_path, "unknown.example", OPTIONS, 60)
+        learn_in_process(book_path, "unknown.example", OPTIONS, 60)
     (tmp_path / "prior.npz").write_bytes(b"broken")
     options = LearningOptions(prior_file=str(tmp_path / "prior.npz"))
     with pytest.raises(LearningError, match=r"prior\.npz.* cannot be used"):
-        learn_in_process(ledger_path, "tea.example", options, 60)
+        learn_in_process(book_path, "tea.example", options, 60)
     with pytest.raises(LearningTimeoutError):
-        learn_in_process(ledger_path, "tea.example", OPTIONS, 0)
-    oak = learn_in_process(ledger_path, "oak.example", OPTIONS, 60).model
+        learn_in_process(book_path, "tea.example", OPTIONS, 0)
+    oak = learn_in_process(book_path, "oak.example", OPTIONS, 60).model
     assert (tea.site, oak.site, oak.pages) == ("tea.example", "oak.example", 4)
     assert server._process is process
 
 
 @pytest.mark.thorough
 def test_crawl_learns_by_server_of_its_own_when_shared_one_is_killed(
-    server: children._Server, ledger_path: Path, monkeypatch: pytest.MonkeyPatch
+    server: children._Server, book_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert server._process
     server._process.kill()
@@ -83,4 +83,4 @@ def test_crawl_learns_by_server_of_its_own_when_shared_one_is_killed(
     monkeypatch.undo()
     monkeypatch.setenv(children.VARIABLE, server._address)
     for _ in range(2):
-        assert learn_in_process(ledger_path, "tea.example", OPTIONS, 60).model.pages == 4
+        assert learn_in_process(book_path, "tea.example", OPTIONS, 60).model.pages == 4

@@ -39,15 +39,15 @@ from tests.sites import article
 
 @pytest.fixture
 def held(tmp_path: Path) -> Path:
-    """Return the file of a ledger that holds five pages of one site."""
+    """Return the file of a book that holds five pages of one site."""
     path = tmp_path / "held.sqlite"
-    ledger = Book(path)
+    kept = Book(path)
     for number in range(5):
         url = f"https://example.org/{number}"
         hand = ItemBinding(Page.from_html(article(number), url))
-        ledger.items.hold("example.org", {"url": url}, hand)
-    ledger.commit()
-    ledger.close()
+        kept.items.hold("example.org", {"url": url}, hand)
+    kept.commit()
+    kept.close()
     return path
 
 
@@ -194,7 +194,7 @@ def test_learner_compares_model_with_previous_one(
 
 @pytest.mark.parametrize("asked", [[True], [False, False, True]])
 def test_stop_ends_learner_that_thread_waits_for(asked: list[bool], tmp_path: Path) -> None:
-    """The learner's ledger is a FIFO that nobody writes to."""
+    """The learner's book is a FIFO that nobody writes to."""
     os.mkfifo(tmp_path / "ledger.sqlite")
     stop = MagicMock(is_set=lambda: asked.pop(0))
     with pytest.raises(learn_process.LearningStoppedError):

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from scrapy.exceptions import IgnoreRequest
 
-from contentspider.crawl.base import machine
-from contentspider.crawl.base.machine import NO_THREAD
+from contentspider.crawl.base import state
+from contentspider.crawl.base.state import NO_THREAD
 from contentspider.crawl.queue import memory
 from contentspider.crawl.queue.memory import END_SECS, LEAST, MemoryWatch, room_for
 from contentspider.ground import process_memory
@@ -33,10 +33,10 @@ SAID = wording("crawl.out-of-memory", "")
 
 
 def test_out_of_memory_message_names_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine, "memory_limit", lambda: math.inf)
-    assert str(machine.shortage()) == SAID
-    monkeypatch.setattr(machine, "memory_limit", lambda: 2_000 * MB)
-    assert "2,000 MB" in str(machine.shortage())
+    monkeypatch.setattr(state, "memory_limit", lambda: math.inf)
+    assert str(state.shortage()) == SAID
+    monkeypatch.setattr(state, "memory_limit", lambda: 2_000 * MB)
+    assert "2,000 MB" in str(state.shortage())
 
 
 def test_process_memory_is_measured_and_returned_to_system(
@@ -105,7 +105,7 @@ class Watched:
         self.threads: list[dict[str, Any]] = []
         self.watch = MemoryWatch.from_crawler(self.crawler)
         monkeypatch.setattr(memory, "Thread", self._thread)
-        monkeypatch.setattr(machine, "memory_limit", lambda: math.inf)
+        monkeypatch.setattr(state, "memory_limit", lambda: math.inf)
         monkeypatch.setattr(memory, "spare_memory", lambda: self.spare)
         monkeypatch.setattr(memory, "resident_memory", lambda: self.resident)
         monkeypatch.setattr(memory, "release_memory", self._give_back)
@@ -124,7 +124,7 @@ class Watched:
 
     def failed(self) -> Any:
         assert self.crawler.stats
-        return self.crawler.stats.get_value("contentspider/ledger/failed")
+        return self.crawler.stats.get_value("contentspider/book/failed")
 
     def look(self, then: Callable[[], None] = lambda: None) -> None:
         """Have the thread look once, after what comes *then*."""

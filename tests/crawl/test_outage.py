@@ -261,13 +261,13 @@ def test_request_for_known_page_distinguishes_limited_url_from_limited_host(
     assert hosts.is_paused("host"), "it was sent before"
     hosts.answered("host", is_witness=True)
     assert not hosts.is_paused("host")
-    assert all(hosts.wait_of(f"https://host/{path}") is not None for path in "ab")
+    assert all(hosts.delays.wait_of(f"https://host/{path}") is not None for path in "ab")
     limit(hosts, "c", None)
     assert hosts.due_witness() == ("host", 0)
     hosts.ask("host", is_witness=True)
     hosts.limit("https://host/a", None, has_witness=True, is_witness=True)
     assert hosts.next_change() == 1, "the host does"
-    assert hosts.wait_of("https://host/c") is None
+    assert hosts.delays.wait_of("https://host/c") is None
     for now, gap in ((1, 0.25), (2, 0.25 * 0.99)):
         clock.now = now
         assert hosts.closed() == set()
@@ -285,7 +285,7 @@ def test_hosts_with_limited_urls_are_slowed_at_end(
     hosts.answered("host", is_witness=True)
     hosts.ask("host")
     assert hosts.next_change() is None
-    hosts.slow_limited()
+    hosts.delays.slow_limited()
     hosts.ask("host")
     assert hosts.next_change() == pytest.approx(0.25)
 
@@ -303,7 +303,7 @@ def test_second_pause_of_one_address_leads_to_request_of_another(
     assert hosts.due_witness() == ("host", 0)
     hosts.ask("host", is_witness=True)
     hosts.answered("host", is_witness=True)
-    assert hosts.wait_of("https://host/a") is not None
+    assert hosts.delays.wait_of("https://host/a") is not None
     limit(hosts, "b", 20)
     assert hosts.due_witness() == ("host", 0), "one did before"
 

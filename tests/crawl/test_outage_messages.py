@@ -104,14 +104,14 @@ def test_separately_waiting_urls_are_logged_once(
 def test_remembered_host_data_is_limited(
     hosts: HostPauses, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    hosts._allowed_failures.limit = hosts._limited.limit = 4
+    hosts._allowed_failures.limit = hosts.delays.limited.limit = 4
     monkeypatch.setattr(outage, "MAX_HOSTS", 4)
     for number in range(5):
         partly_down(hosts, str(number))
     assert [hosts.is_partly_down(str(number)) for number in range(5)] == [False] + [True] * 4
     for number in range(5):
         limited(hosts, str(number))
-    assert [hosts.wait_of(f"https://{number}/a") for number in range(5)] == [
+    assert [hosts.delays.wait_of(f"https://{number}/a") for number in range(5)] == [
         *(None, None, None, 0, 0)
     ], "a host and its address are two"
     delays = RequestDelays()

@@ -13,7 +13,7 @@ from scrapy import Selector
 from contentspider.crawl.base.links import MAX_HEAD_LINKS, read_head
 from tests.conftest import read_jsonl, run
 from tests.sites import article, prose
-from tests.whole.test_incomplete import ledger_of
+from tests.whole.test_incomplete import book_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -83,11 +83,11 @@ class Publishing:
         return found
 
     def texts(self) -> list[OwnText]:
-        ledger = ledger_of(self.site, self.folder)
+        book = book_of(self.site, self.folder)
         try:
-            return ledger.own_texts.of_site(self.site.url.removeprefix("http://").replace(":", "-"))
+            return book.own_texts.of_site(self.site.url.removeprefix("http://").replace(":", "-"))
         finally:
-            ledger.close()
+            book.close()
 
     def asked(self) -> list[str]:
         """Return what beside pages and what any crawl reads was asked for, since the last call."""

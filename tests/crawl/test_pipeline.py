@@ -15,12 +15,9 @@ from contentspider.crawl.base.meta import PAGE_META_KEY
 from contentspider.crawl.learning import pipeline as pipeline_module
 from contentspider.crawl.learning.pipeline import ContentPipeline
 from contentspider.crawl.queue.addresses import UnfilledItem
-from contentspider.page.input.page import Page
-from contentspider.site.learn.learner import SiteLearner
 from tests.crawlers import close, open_crawler, parts
 from tests.held import FIELDS, Article, page, passed, processed, ready, response, stat
 from tests.recrawled import SITE, address
-from tests.sites import article
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,12 +34,6 @@ def crawler(tmp_path: Path) -> Iterator[Crawler]:
     made = open_crawler(tmp_path, item_fields=FIELDS | {"dict": every}, passages=500)
     yield made
     close(made)
-
-
-@pytest.fixture(scope="module")
-def model() -> SiteModel:
-    pages = [Page.from_html(article(number), address(f"/{number}")) for number in range(9)]
-    return SiteLearner(SITE).fit(pages)
 
 
 def filled(crawler: Crawler, item: Any, answer: Any = None) -> Any:

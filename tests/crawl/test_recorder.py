@@ -13,7 +13,7 @@ from scrapy.utils.test import get_crawler
 
 from contentspider.crawl.base.items import ContentItem, item_values
 from contentspider.crawl.queue.addresses import in_hand
-from contentspider.crawl.queue.keeper import LedgerKeeper
+from contentspider.crawl.queue.keeper import BookKeeper
 from contentspider.page.input.page import Page
 from contentspider.state.book.items import ItemBinding
 
@@ -25,7 +25,7 @@ PAGE = Page.from_html("<p>Tea is made of leaves.", "https://example.org/tea")
 
 
 @pytest.fixture
-def keeper(tmp_path: Path) -> Iterator[LedgerKeeper]:
+def keeper(tmp_path: Path) -> Iterator[BookKeeper]:
     settings = {
         "ADDONS": {"contentspider.Addon": 500},
         "CONTENTSPIDER_DURABLE": True,
@@ -36,7 +36,7 @@ def keeper(tmp_path: Path) -> Iterator[LedgerKeeper]:
     crawler = get_crawler(Spider, settings)
     crawler.crawling = True
     crawler.spider = Spider("my")
-    keeper = crawler.get_extension(LedgerKeeper)
+    keeper = crawler.get_extension(BookKeeper)
     assert keeper is not None
 
     async def opened() -> None:
@@ -48,7 +48,7 @@ def keeper(tmp_path: Path) -> Iterator[LedgerKeeper]:
 
 
 def test_item_dropped_before_pipeline_is_not_confused_with_previous_item(
-    keeper: LedgerKeeper,
+    keeper: BookKeeper,
 ) -> None:
     filled, other = {"n": 1}, {"n": 2}
     token = in_hand.set((filled, ItemBinding(PAGE, key="1/0")))
@@ -59,7 +59,7 @@ def test_item_dropped_before_pipeline_is_not_confused_with_previous_item(
     in_hand.reset(token)
 
 
-def test_replaced_item_is_recorded(keeper: LedgerKeeper) -> None:
+def test_replaced_item_is_recorded(keeper: BookKeeper) -> None:
     token = in_hand.set(({"n": 1}, ItemBinding(PAGE, key="1/0")))
     keeper.recorder.scraped({"n": 2})
     assert list(keeper.book.items.lines()) == [b'{"n": 2}']
@@ -67,7 +67,7 @@ def test_replaced_item_is_recorded(keeper: LedgerKeeper) -> None:
 
 
 def test_failed_urls_are_retried_immediately_when_idle(
-    keeper: LedgerKeeper, monkeypatch: pytest.MonkeyPatch
+    keeper: BookKeeper, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     woken: list[object] = []
     monkeypatch.setattr("contentspider.crawl.queue.keeper.wake", woken.append)

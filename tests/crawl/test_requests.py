@@ -1,4 +1,4 @@
-"""Requests as the ledger keeps them."""
+"""Requests as the book keeps them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from scrapy import Request, Spider
 
-from contentspider.crawl.base.binding import Bindings
+from contentspider.crawl.base.items import Bindings
 from contentspider.crawl.base.meta import BINDINGS_META_KEY, IN_MEMORY_META_KEY, PAGE_META_KEY
 from contentspider.crawl.queue.requests import dump_request, load_request
 from contentspider.ground.errors import StateError

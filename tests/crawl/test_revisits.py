@@ -13,7 +13,6 @@ import pytest
 
 from contentspider.ground.times import now
 from contentspider.page.input.page import Page
-from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.models.record import page_id
 from contentspider.state.book.answers import Answer
 from contentspider.state.book.book import Book
@@ -42,12 +41,6 @@ def fresh(tmp_path: Path) -> Iterator[Crawls]:
     made = Crawls(tmp_path / "history.sqlite", count=0)
     yield made
     made.close()
-
-
-@pytest.fixture(scope="module")
-def model() -> SiteModel:
-    pages = [Page.from_html(article(number), address(f"/{number}")) for number in range(9)]
-    return SiteLearner(SITE).fit(pages)
 
 
 @pytest.mark.parametrize(
@@ -321,7 +314,7 @@ def test_conditional_requests_need_validators_and_stored_page(
     first.see("/2", article(2), Answer("", "Monday"))
     first.see("/3", article(3), Answer())
     first.end()
-    second = fresh.begin(history_mb=0)
+    second = fresh.begin(book_mb=0)
     second.state.use(model)
     second.see("/4", article(4), Answer('"tag"'))
     conditional = second.revisits.page_with_validators
@@ -403,7 +396,7 @@ def replacement_kind(
     crawl: OneCrawl, path: str, html: str, has_password: bool = False, content: str = ""
 ) -> str:
     page = Page.from_html(html, address(path))
-    return crawl.revisits.replacement_kind(page, address(path), has_password, lambda: content)
+    return crawl.revisits.replaced.kind(page, address(path), has_password, lambda: content)
 
 
 def test_soft_404_replacing_known_page_is_detected(crawls: Crawls) -> None:
@@ -418,7 +411,7 @@ def test_soft_404_replacing_known_page_is_detected(crawls: Crawls) -> None:
         replacement_kind(crawl, "/1", error, has_password=True, content="word " * 200) == "unsure"
     )
     probe = Page.from_html(ERROR.format("/random"), address("/random"))
-    crawl.revisits.learn_error_page(probe)
+    crawl.revisits.replaced.learn_error_page(probe)
     assert replacement_kind(crawl, "/1", error) == "soft_404"
     assert replacement_kind(crawl, "/6", ERROR.format("/6")) == "soft_404"
     assert replacement_kind(crawl, "/a/6", ERROR.format("/a/6")) == "soft_404", "by the host's root"
@@ -442,7 +435,9 @@ def test_blank_page_replaces_known_page_unless_its_owner_excludes_the_text(
     html: str, kind: str, crawls: Crawls
 ) -> None:
     crawl = crawls.begin()
-    crawl.revisits.learn_error_page(Page.from_html("<p>No such page.</p>", address("/random")))
+    crawl.revisits.replaced.learn_error_page(
+        Page.from_html("<p>No such page.</p>", address("/random"))
+    )
     assert replacement_kind(crawl, "/1", html, content="Boat") == kind
     assert replacement_kind(crawl, "/6", html) == "", "a new page may be pictures only"
 
@@ -465,7 +460,7 @@ def test_error_page_with_another_number_in_each_answer_is_detected(
         "Error at 12:07: the database does not answer",
     )
     probe = "".join(f"<p>{line}</p>" for line in (*denied, "77", "Boat"))
-    crawl.revisits.learn_error_page(Page.from_html(probe, address("/random")))
+    crawl.revisits.replaced.learn_error_page(Page.from_html(probe, address("/random")))
     shown = text.format("18.2b")
     assert replacement_kind(crawl, "/1", f"<p>{shown}</p>", content=shown) == kind
 

@@ -1,4 +1,4 @@
-"""The scheduler whose queue is the ledger, without an engine."""
+"""The scheduler whose queue is the book, without an engine."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from scrapy import Request, Spider
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.test import get_crawler
 
-from contentspider.crawl.base.binding import Bindings
 from contentspider.crawl.base.engine import wake
-from contentspider.crawl.queue.keeper import LedgerKeeper
+from contentspider.crawl.base.items import Bindings
+from contentspider.crawl.queue.keeper import BookKeeper
 from contentspider.crawl.queue.outage import FAILURES, HostPauses
-from contentspider.crawl.queue.scheduler import LedgerScheduler
+from contentspider.crawl.queue.scheduler import BookScheduler
 from contentspider.state.book.book import Book
 from tests.messages import wording
 
 
 class FakeKeeper:
-    """A keeper of a ledger in memory; requests are in flight until `flying` is emptied."""
+    """A keeper of a book in memory; requests are in flight until `flying` is emptied."""
 
     def __init__(self) -> None:
         self.book = Book(None)
@@ -51,7 +51,7 @@ class MySpider(Spider):
 
 
 def extensions(keeper: FakeKeeper) -> Any:
-    return {LedgerKeeper: keeper}.get
+    return {BookKeeper: keeper}.get
 
 
 @pytest.fixture
@@ -61,19 +61,19 @@ def keeper() -> FakeKeeper:
 
 @pytest.fixture(autouse=True)
 def no_alarm(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(LedgerScheduler, "_set_alarm", lambda _: None)
+    monkeypatch.setattr(BookScheduler, "_set_alarm", lambda _: None)
 
 
 @pytest.fixture
-def scheduler(keeper: FakeKeeper) -> LedgerScheduler:
+def scheduler(keeper: FakeKeeper) -> BookScheduler:
     crawler: Any = get_crawler(MySpider)
     crawler.get_extension = extensions(keeper)
-    made = LedgerScheduler(crawler)
+    made = BookScheduler(crawler)
     made.open(MySpider())
     return made
 
 
-def taken(scheduler: LedgerScheduler, host: str = "") -> list[str]:
+def taken(scheduler: BookScheduler, host: str = "") -> list[str]:
     found = []
     while request := scheduler.next_request():
         found.append(request.url.rpartition("/")[2])
@@ -82,7 +82,7 @@ def taken(scheduler: LedgerScheduler, host: str = "") -> list[str]:
 
 
 def test_in_memory_requests_are_ordered_by_priority_with_stored_ones(
-    scheduler: LedgerScheduler,
+    scheduler: BookScheduler,
 ) -> None:
     for name, priority in (("high", 5), ("low", -5), ("same", 1)):
         assert scheduler.enqueue_request(Request(f"http://x/{name}", priority=priority))
@@ -95,7 +95,7 @@ def test_in_memory_requests_are_ordered_by_priority_with_stored_ones(
 
 
 def test_requests_to_host_that_is_down_wait_and_are_not_lost(
-    scheduler: LedgerScheduler, keeper: FakeKeeper
+    scheduler: BookScheduler, keeper: FakeKeeper
 ) -> None:
     for number in range(20):
         scheduler.enqueue_request(Request(f"http://down/{number}", priority=1))
@@ -118,7 +118,7 @@ def test_requests_to_host_that_is_down_wait_and_are_not_lost(
 
 
 def test_host_that_is_down_is_skipped_whatever_its_share_of_queue(
-    scheduler: LedgerScheduler, keeper: FakeKeeper
+    scheduler: BookScheduler, keeper: FakeKeeper
 ) -> None:
     for number in range(50):
         scheduler.enqueue_request(Request(f"http://{number % 3}/{number}", priority=-number % 7))
@@ -147,7 +147,7 @@ def test_host_that_is_down_is_skipped_whatever_its_share_of_queue(
 
 
 def test_request_suspected_of_killing_crawl_is_sent_alone(
-    scheduler: LedgerScheduler, keeper: FakeKeeper
+    scheduler: BookScheduler, keeper: FakeKeeper
 ) -> None:
     for number in range(3):
         scheduler.enqueue_request(Request(f"http://x/{number}"))
@@ -163,7 +163,7 @@ def test_request_suspected_of_killing_crawl_is_sent_alone(
 
 
 def test_password_in_url_becomes_header_and_is_not_stored(
-    scheduler: LedgerScheduler, keeper: FakeKeeper
+    scheduler: BookScheduler, keeper: FakeKeeper
 ) -> None:
     assert scheduler.enqueue_request(Request("http://me:p%40ss@x/page"))
     request = scheduler.next_request()
@@ -180,11 +180,11 @@ def test_scheduler_requires_addon() -> None:
     crawler: Any = get_crawler(MySpider)
     crawler.get_extension = lambda kind: None
     with pytest.raises(NotConfigured, match="ADDONS"):
-        LedgerScheduler.from_crawler(crawler).open(MySpider())
+        BookScheduler.from_crawler(crawler).open(MySpider())
 
 
 def test_url_is_queued_once_unless_dont_filter_is_set(
-    scheduler: LedgerScheduler, keeper: FakeKeeper
+    scheduler: BookScheduler, keeper: FakeKeeper
 ) -> None:
     request = Request("http://x/1")
     assert scheduler.enqueue_request(request)
@@ -203,7 +203,7 @@ def test_url_is_queued_once_unless_dont_filter_is_set(
 
 
 def test_redirect_is_recorded_for_previous_address(
-    scheduler: LedgerScheduler, keeper: FakeKeeper
+    scheduler: BookScheduler, keeper: FakeKeeper
 ) -> None:
     notes: list[Any] = []
     keeper.addresses.note = lambda *given, **named: notes.append((*given, named["target"]))
@@ -220,7 +220,7 @@ def test_redirect_is_recorded_for_previous_address(
 
 
 def test_in_memory_requests_are_warned_about_once(
-    scheduler: LedgerScheduler, caplog: pytest.LogCaptureFixture
+    scheduler: BookScheduler, caplog: pytest.LogCaptureFixture
 ) -> None:
     for number in range(2):
         scheduler.enqueue_request(Request(f"http://x/{number}", callback=lambda _: None))
@@ -231,7 +231,7 @@ def test_in_memory_requests_are_warned_about_once(
 
 
 def test_unreadable_request_does_not_stop_others(
-    scheduler: LedgerScheduler, keeper: FakeKeeper, caplog: pytest.LogCaptureFixture
+    scheduler: BookScheduler, keeper: FakeKeeper, caplog: pytest.LogCaptureFixture
 ) -> None:
     for number in range(3):
         scheduler.enqueue_request(Request(f"http://x/{number}"))
@@ -252,7 +252,7 @@ def test_first_requests_after_crash_are_committed_one_by_one(
     keeper.book.runs.begin()
     crawler: Any = get_crawler(MySpider)
     crawler.get_extension = extensions(keeper)
-    scheduler = LedgerScheduler(crawler)
+    scheduler = BookScheduler(crawler)
     scheduler.open(MySpider())
     for number in range(4):
         scheduler.enqueue_request(Request(f"http://x/{number}"))
@@ -260,7 +260,7 @@ def test_first_requests_after_crash_are_committed_one_by_one(
     assert keeper.commits == 2
 
 
-def test_broken_ledger_sends_no_requests(scheduler: LedgerScheduler, keeper: FakeKeeper) -> None:
+def test_broken_book_sends_no_requests(scheduler: BookScheduler, keeper: FakeKeeper) -> None:
     scheduler.enqueue_request(Request("http://x/1"))
     keeper.is_broken = True
     assert scheduler.next_request() is None
@@ -268,7 +268,7 @@ def test_broken_ledger_sends_no_requests(scheduler: LedgerScheduler, keeper: Fak
 
 
 def test_known_pages_are_requested_in_turn_to_test_host(
-    scheduler: LedgerScheduler, keeper: FakeKeeper
+    scheduler: BookScheduler, keeper: FakeKeeper
 ) -> None:
     for number in range(2):
         scheduler.enqueue_request(Request(f"http://x/{number}"))
@@ -305,7 +305,7 @@ def test_engine_is_woken_when_host_may_be_requested(
     alarms = [SimpleNamespace(cancel=lambda: calls.append("cancelled"))] * 2
     loop = SimpleNamespace(call_later=lambda *given: calls.append(given) or alarms.pop())
     monkeypatch.setattr("asyncio.get_running_loop", lambda: loop)
-    scheduler = LedgerScheduler(crawler)
+    scheduler = BookScheduler(crawler)
     scheduler.open(MySpider())
     keeper.hosts.wait("x", 30)
     assert scheduler.next_request() is None

@@ -54,7 +54,7 @@ def test_string_settings_are_converted_to_values() -> None:
         ("LEARN_PAGES", 0, "from 1 on"),
         ("LEARN_PAGES", 2.5, "a whole number"),
         ("OUTAGE_SECS", "inf s", "a number from 0 on"),
-        ("HISTORY_MB", "-1", "from 0 on"),
+        ("BOOK_MB", "-1", "from 0 on"),
         ("OWN_TEXTS", -1, "from 0 on"),
         ("PROGRESS_SECS", "nan", "from 0 on"),
         ("MONITOR_MIN_KEPT", 10, "from 0 to 1"),
@@ -133,7 +133,7 @@ def test_invalid_interval_settings_raise_setting_error() -> None:
     durable = {"CONTENTSPIDER_DURABLE": True}
     for values, named in (
         ({"CONTENTSPIDER_DUE": True}, wording("crawl.needs-history")),
-        ({"CONTENTSPIDER_DUE": True, "CONTENTSPIDER_HISTORY": False} | durable, "HISTORY=True"),
+        ({"CONTENTSPIDER_DUE": True, "CONTENTSPIDER_COMPARE": False} | durable, "COMPARE=True"),
         ({"CONTENTSPIDER_MAX_INTERVAL": 0.03}, "from 0.04 on"),
         ({"CONTENTSPIDER_MEAN_INTERVAL": 0}, "from 0.001 on"),
     ):
@@ -148,8 +148,8 @@ def test_invalid_interval_settings_raise_setting_error() -> None:
             {"MODELS_DIR": "s3://ID:hidden@bucket"},
             "CONTENTSPIDER_MODELS_DIR: the URL of a s3 store",
         ),
-        ({"HISTORY_URL": "folder", "DURABLE": True}, wording("crawl.give-store-url")),
-        ({"HISTORY_URL": "s3://bucket/x"}, "CONTENTSPIDER_DURABLE=True"),
+        ({"BOOKS_URL": "folder", "DURABLE": True}, wording("crawl.give-store-url")),
+        ({"BOOKS_URL": "s3://bucket/x"}, "CONTENTSPIDER_DURABLE=True"),
     ],
 )
 def test_invalid_store_settings_raise_error_without_passwords(

@@ -11,8 +11,8 @@ from scrapy.utils.test import get_crawler
 
 from contentspider.crawl.queue import sharing
 from contentspider.crawl.queue.sharing import Sharing
+from contentspider.state.stores.models import SharedModels
 from contentspider.state.stores.remote import RemoteError
-from contentspider.state.stores.shared_models import SharedModels
 from tests.crawls import run_async
 from tests.recrawled import options
 
@@ -59,7 +59,7 @@ class Shared:
 
 def test_shared_history_is_pulled_changed_and_pushed(monkeypatch: pytest.MonkeyPatch) -> None:
     shared = Shared(monkeypatch)
-    made = Sharing(options(durable=True, history_url=STORE), shared.stats)
+    made = Sharing(options(durable=True, books_url=STORE), shared.stats)
     made.check()
     made.pull(Path("e.org.sqlite"))
     made.begin_change()
@@ -77,7 +77,7 @@ def test_unsent_models_and_history_are_logged_and_counted(
 ) -> None:
     shared = Shared(monkeypatch, fails=True)
     caplog.set_level(logging.ERROR, "contentspider")
-    made = Sharing(options(durable=True, history_url=STORE), shared.stats)
+    made = Sharing(options(durable=True, books_url=STORE), shared.stats)
     made.models = object.__new__(SharedModels) if is_shared else object()  # type: ignore[assignment]
     made.pull(Path("e.org.sqlite"))
     run_async(made.send)

@@ -296,7 +296,9 @@ def test_sitemaps_lead_to_pages_and_further_sitemaps(
 def test_error_page_is_learned_from_nonexistent_url(crawl: Crawl) -> None:
     spider, learned = crawl.spider, []
     assert not list(spider.probe_requests(["https://e.org/a"])), "there is no history"
-    crawl.keeper.revisits = SimpleNamespace(is_first=True, learn_error_page=learned.append)
+    crawl.keeper.revisits = SimpleNamespace(
+        is_first=True, replaced=SimpleNamespace(learn_error_page=learned.append)
+    )
     assert not list(spider.probe_requests(["https://e.org/a"]))
     crawl.keeper.revisits.is_first = False
     (probe,) = spider.probe_requests(["https://e.org/a", "https://e.org/b/c"])

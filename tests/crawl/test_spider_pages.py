@@ -17,7 +17,7 @@ from contentspider.crawl.base.items import ContentItem
 from contentspider.crawl.base.meta import ORPHAN_META_KEY, PAGE_META_KEY, START_META_KEY
 from contentspider.crawl.middlewares.conditional import CONDITIONAL_ORDER, ConditionalMiddleware
 from contentspider.crawl.middlewares.guard import GUARD_ORDER, GuardMiddleware, RefusedError
-from contentspider.crawl.revisits.revisits import UNSURE
+from contentspider.crawl.revisits.replaced import UNSURE
 from contentspider.crawl.spider import spider as spiders
 from contentspider.crawl.spider.spider import SiteSpider
 from contentspider.ground.errors import ContentSpiderError

@@ -9,7 +9,7 @@ from scrapy import Request
 from scrapy.http import HtmlResponse, TextResponse
 
 from contentspider import SiteLearner, TaggedPage, page_of
-from contentspider.crawl.base.binding import Bindings
+from contentspider.crawl.base.items import Bindings
 from contentspider.crawl.base.meta import BINDINGS_META_KEY, PAGE_META_KEY
 from contentspider.page.features.extractor import FEATURE_NAMES
 from contentspider.page.input.page import Page

@@ -116,8 +116,8 @@ def test_host_is_lost_if_witness_repeats_overlong_pause(hosts: HostPauses, clock
 
 
 def test_witness_pages_are_successfully_read_pages_of_host() -> None:
-    ledger = Book(None)
-    frontier = ledger.frontier
+    book = Book(None)
+    frontier = book.frontier
     assert isinstance(frontier, Frontier)
     states = {"robots.txt": "fetched", "map.xml": "fetched", "bad": "failed", "a": "released"}
     for host in ("x", "y"):

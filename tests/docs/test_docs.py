@@ -186,7 +186,7 @@ def test_quick_commands_import_no_heavy_modules(arguments: str, tmp_path: Path) 
 
 
 def test_only_shell_packages_import_scrapy() -> None:
-    # (itemadapter, which the ledger uses, loads it by itself if it is there.)
+    # (itemadapter, which the book uses, loads it by itself if it is there.)
     # The command line and the public names know every room.
     package = ROOT / "contentspider"
     for path in package.rglob("*.py"):

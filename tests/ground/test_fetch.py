@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import gzip
 import socket
+import time
+from contextlib import suppress
+from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,7 +17,7 @@ from tests.conftest import Site, run, serve
 from tests.messages import raises, wording
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
 PAGE = "<title>Tea</title><p>Tea is made of leaves and of hot water."
@@ -150,6 +153,49 @@ def test_unresponsive_server_times_out(monkeypatch: pytest.MonkeyPatch) -> None:
             fetch(f"http://127.0.0.1:{port}/", is_private_allowed=True)
     with pytest.raises(FetchError, match="refused"):
         fetch(f"http://127.0.0.1:{port}/", is_private_allowed=True)
+
+
+def answering(silent: socket.socket, parts: Iterable[bytes], requests: list[bytes]) -> Thread:
+    """Answer one request with *parts*, for as long as the client listens."""
+
+    def answer() -> None:
+        connection, _ = silent.accept()
+        with connection, suppress(OSError):
+            requests.append(connection.recv(10_000))
+            for part in parts:
+                connection.sendall(part)
+
+    thread = Thread(target=answer, daemon=True)
+    thread.start()
+    return thread
+
+
+def test_answer_that_never_ends_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fetching, "SECS", 0.3)
+
+    def trickle() -> Iterator[bytes]:
+        yield b"HTTP/1.0 200 OK\r\nContent-Type: text/html\r\n\r\n"
+        for _ in range(200):  # ten times as long as the client waits
+            time.sleep(0.015)
+            yield b" "
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        thread = answering(server, trickle(), [])
+        with pytest.raises(FetchError, match=r"it did not arrive within 0\.3 s"):
+            fetch(f"http://127.0.0.1:{server.getsockname()[1]}/", is_private_allowed=True)
+        thread.join()
+
+
+def test_proxy_gets_its_user_and_password(monkeypatch: pytest.MonkeyPatch) -> None:
+    requests: list[bytes] = []
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        monkeypatch.setenv("http_proxy", f"http://me:a%40b@127.0.0.1:{port}")
+        told = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 3\r\n\r\nTea"
+        thread = answering(server, [told], requests)
+        assert fetch("http://example.org/").body == b"Tea"
+        thread.join()
+    assert b"\r\nProxy-Authorization: Basic bWU6YUBi\r\n" in requests[0]
 
 
 def test_fetch_uses_proxy_from_environment(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:

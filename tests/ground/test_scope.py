@@ -59,8 +59,8 @@ def test_sitemap_urls_never_open_local_files(tmp_path: Path, site: Site) -> None
     site.add("/9", article(9))
     run("crawl", site.url, "--own-site", cwd=tmp_path)
     assert paths(tmp_path, site) == ["/", "/1", "/2", "/9"]
-    (ledger,) = (tmp_path / ".scrapy" / "contentspider").glob("*.sqlite")
-    with sqlite3.connect(ledger) as connection:
+    (book,) = (tmp_path / ".scrapy" / "contentspider").glob("*.sqlite")
+    with sqlite3.connect(book) as connection:
         addresses = [url for (url,) in connection.execute("SELECT url FROM addresses")]
     assert all(address.startswith("http://") for address in addresses)
 

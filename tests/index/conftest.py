@@ -1,4 +1,4 @@
-"""The engines that need no server."""
+"""The engines that need no server, and a book of twenty pages with its index."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from contentspider.index.engine import create_engine
+from tests.indexes import Crawls, Memory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,3 +25,22 @@ def embedded_engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[
     opened.open(is_writer=True)
     yield opened
     opened.close()
+
+
+@pytest.fixture
+def crawls(tmp_path: Path) -> Iterator[Crawls]:
+    """Give a book of twenty pages."""
+    found = Crawls(tmp_path)
+    found.crawl({number: f"title {number}" for number in range(20)})
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def engine(crawls: Crawls) -> Memory:
+    """Return an index that is up to date."""
+    engine = Memory()
+    report = crawls.sync(engine).run()
+    assert (report.upserted, report.deleted) == (20, 0)
+    crawls.assert_in(engine)
+    return engine

@@ -12,8 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from contentspider.index.engine import create_engine, redacted_url
-from contentspider.index.errors import LONGEST_WAIT_SECS, EngineDownError, EngineError, Retries
+from contentspider.index.engine import create_engine
+from contentspider.index.errors import (
+    LONGEST_WAIT_SECS,
+    EngineDownError,
+    EngineError,
+    Retries,
+    redacted_url,
+)
 from contentspider.index.schema import VERSION, Manifest, SchemaMismatchError
 from contentspider.index.sync import Report, batches
 from tests.indexes import Crawls, Memory
@@ -27,25 +33,6 @@ if TYPE_CHECKING:
 
 
 DATED = {"published_at": "2026-01-02"}
-
-
-@pytest.fixture
-def crawls(tmp_path: Path) -> Iterator[Crawls]:
-    """Give a history of twenty pages."""
-    found = Crawls(tmp_path)
-    found.crawl({number: f"title {number}" for number in range(20)})
-    yield found
-    found.close()
-
-
-@pytest.fixture
-def engine(crawls: Crawls) -> Memory:
-    """Return an index that is up to date."""
-    engine = Memory()
-    report = crawls.sync(engine).run()
-    assert (report.upserted, report.deleted) == (20, 0)
-    crawls.assert_in(engine)
-    return engine
 
 
 def test_sync_writes_changed_and_deletes_gone_documents(crawls: Crawls, engine: Memory) -> None:

@@ -14,25 +14,7 @@ from tests.indexes import Crawls, Memory
 from tests.messages import wording
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
-
-
-@pytest.fixture
-def crawls(tmp_path: Path) -> Iterator[Crawls]:
-    """Give a history of twenty pages."""
-    found = Crawls(tmp_path)
-    found.crawl({number: f"title {number}" for number in range(20)})
-    yield found
-    found.close()
-
-
-@pytest.fixture
-def engine(crawls: Crawls) -> Memory:
-    """Return an index that is up to date."""
-    engine = Memory()
-    crawls.sync(engine).run()
-    return engine
 
 
 def test_a_history_without_items_gives_one_warning(

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 from scrapy.utils.test import get_crawler
 
-from contentspider.crawl.queue import indexing
-from contentspider.crawl.queue.indexing import LEAST, Indexing
+from contentspider.crawl.queue import sharing
+from contentspider.crawl.queue.sharing import LEAST, Indexing
+from contentspider.index import operations
 from contentspider.index.errors import EngineError
 from contentspider.index.schema import SchemaMismatchError
 from tests.crawls import run_async
@@ -48,10 +49,10 @@ class Ended:
                 raise answer
             return answer() if callable(answer) else answer
 
-        monkeypatch.setattr(indexing, "sync", sync)
-        monkeypatch.setattr(indexing, "time", clock)
+        monkeypatch.setattr(operations, "sync", sync)
+        monkeypatch.setattr(sharing, "time", clock)
         self.memory: float = LEAST
-        monkeypatch.setattr(indexing, "spare_memory", lambda: self.memory)
+        monkeypatch.setattr(sharing, "spare_memory", lambda: self.memory)
         stats: Any = get_crawler().stats
         url = "sqlite:///tmp/pages.db"
         self.made = Indexing(
@@ -123,7 +124,7 @@ def test_signal_ends_index_update_although_its_engine_does_not_answer(
     waits: bool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     answered = threading.Event()
-    monkeypatch.setattr(indexing, "END_SECS", 0.01)
+    monkeypatch.setattr(sharing, "END_SECS", 0.01)
     ended = Ended(monkeypatch, answered.wait)
     if waits:
 

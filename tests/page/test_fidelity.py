@@ -7,6 +7,7 @@ import random
 import re
 
 import pytest
+from markdown_it import MarkdownIt
 
 from contentspider import extract_html
 from contentspider.ground.errors import DAMAGE
@@ -162,16 +163,106 @@ def test_huge_cell_spans_do_not_multiply_output() -> None:
 
 def test_ordered_lists_keep_their_numbers() -> None:
     body = "<ol start=4><li>a</li><li value=9>b<ol><li>c</li></ol></li><li>d</li></ol>"
-    assert markdown(body) == "4. a\n9. b\n    1. c\n10. d"
+    assert markdown(body) == "4. a\n\n9) b\n    1. c\n10) d"
     assert markup(body).startswith('<ol start="4"><li>')
-    assert markdown("<ol reversed><li>a</li><li>b</li></ol>") == "2. a\n1. b"
+    assert markdown("<ol reversed><li>a</li><li>b</li></ol>") == "2. a\n\n1) b"
+
+
+@pytest.mark.parametrize(
+    ("body", "numbers"),
+    [
+        ("<ol><li>a<li>b</ol><ol start=10><li>c<li>d</ol>", [[1, 2], [10, 11]]),
+        ("<ol><li>a<li>b</ol><ol><li>c<li>d</ol>", [[1, 2], [1, 2]]),
+        ("<ol><li>a<li value=7>b<li>c</ol>", [[1], [7, 8]]),
+        ("<ol reversed><li>a<li>b<li>c</ol>", [[3], [2], [1]]),
+        ("<ol start=-1><li>a<li>b<li>c</ol>", [[], [0, 1]]),
+        ("<ol start=' 5x'><li>a<li>b</ol>", [[5, 6]]),
+        ("<ol start=x><li>a<li>b</ol>", [[1, 2]]),
+        ("<ul><li>a<li>b</ul> <ul><li>c</ul>", [[], []]),
+        ("<ul><li>a</ul><p>x</p><ul><li>c</ul>", [[], []]),
+        ("<ol><li>a<ol><li>b</ol><ol><li>c</ol></ol>", [[1], [1], [1]]),
+    ],
+)
+def test_lists_are_rendered_with_their_numbers(body: str, numbers: list[list[int]]) -> None:
+    """HTML, 4.4.8: the ordinal values; a renderer of CommonMark shows the same lists."""
+    shown: list[list[int]] = []
+    for token in MarkdownIt("commonmark").parse(markdown(body)):
+        if token.type in ("ordered_list_open", "bullet_list_open"):
+            shown.append([])
+        elif token.type == "list_item_open" and token.info:
+            shown[-1].append(int(token.info))
+    assert shown == numbers
+
+
+def test_html_has_types_starts_and_order_of_lists() -> None:
+    assert markup("<ol type=a><li>a<li>b</ol>").startswith('<ol type="a"><li>')
+    assert markup("<ol type=I start=3><li>a</ol>").startswith('<ol type="I" start="3"><li>')
+    assert markup("<ol type=x><li>a</ol>").startswith("<ol><li>")
+    assert markup("<ol start=-1><li>a<li>b</ol>").startswith('<ol start="-1"><li>')
+    assert markup("<ol reversed><li>a<li>b</ol>").startswith('<ol reversed start="2"><li>')
+    assert markup("<ul><li>a</ul><ul><li>b</ul>").count("<ul>") == 2
+    assert "-1. a" in markdown("<ol start=-1><li>a</ol>")
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ("<tbody><tr><td rowspan=0>a<td>1<tr><td>2<tbody><tr><td>b<td>3", "a1|a2|b3"),
+        ("<tbody><tr><td rowspan=9>a<td>1<tr><td>2<tbody><tr><td>b<td>3", "a1|a2|b3"),
+        ("<thead><tr><th rowspan=3>a<th>1<tbody><tr><td>b<td>3", "a1|b3"),
+        ("<tr><td rowspan=5>a<td>1<tr><td>2<tbody><tr><td>b<td>3", "a1|a2|b3"),
+        ("<tr><td colspan=0>a<td>1<tr><td>b<td>2", "a1|b2"),
+        ("<thead><tr><th>a<th>b<tfoot><tr><td>e<td>f<tbody><tr><td>c<td>d", "ab|cd|ef"),
+        ("<tfoot><tr><td>e<td>f</tfoot><tr><td>c<td>d", "cd|ef"),
+        ("<tbody><tr><td>c<td>d<tfoot><tr><td>e<td>f", "cd|ef"),
+    ],
+)
+def test_tables_have_rows_as_browsers_show_them(rows: str, expected: str) -> None:
+    """HTML, 4.9.12.1, "forming a table": cells end with their row group; the foot comes last."""
+    lines = markdown(f"<table>{rows}</table>").split("\n")
+    cells = [line.strip("| ").replace(" | ", "") for line in lines if "---" not in line]
+    assert "|".join(cells) == expected
+
+
+def test_hidden_email_addresses_are_shown() -> None:
+    def hidden(text: str, key: int = 0x2A) -> str:
+        return bytes([key, *(byte ^ key for byte in text.encode())]).hex()
+
+    code = hidden("tea@e.example")
+    body = (
+        f"<p>To <a href=/cdn-cgi/l/email-protection class=__cf_email__ data-cfemail={code}>"
+        "[email&#160;protected]</a> or"
+        f" <a href='/cdn-cgi/l/email-protection#{code}'>the cook</a> or"
+        f" <span class=__cf_email__ data-cfemail={hidden('a@b.example', 0xFF)}>[x]</span>."
+    )
+    link = "[tea@e.example](mailto:tea@e.example)"
+    assert markdown(body) == f"To {link} or [the cook](mailto:tea@e.example) or a@b.example."
+    for wrong in ("", "2", "zz", hidden("tea"), hidden("a@\0"), "2a"):
+        body = (
+            f"<p>To <b data-cfemail='{wrong}'>hidden</b> and <a href=/cdn-cgi/l/email-protection>us"
+        )
+        assert text(body) == "To hidden and us"
+
+
+def test_tildes_are_no_marks() -> None:
+    """GitHub's Markdown, 6.5: one or two tildes are signs of deleted text."""
+    assert markdown("<p>10:00~20:00, 12:00~13:00") == r"10:00\~20:00, 12:00\~13:00"
+    assert markdown("<p>~~~") == r"\~\~\~"
+    assert markdown("<p><code>~a~</code>") == "`~a~`"
 
 
 def test_task_lists_keep_their_checkboxes() -> None:
     box = "<input type=checkbox disabled"
     body = f"<ul><li>{box} checked> knead</li><li>{box}> bake</li></ul>"
     assert markdown(body) == "- [x] knead\n- [ ] bake"
-    assert markdown("<ul><li><input type=checkbox> a filter</li></ul>") == "- a filter"
+    assert markdown("<ul><li><label><input type=checkbox> knead</label></ul>") == "- [ ] knead"
+    assert markdown("<ul><li><label><input type=checkbox checked><i></i></label> knead</ul>") == (
+        "- [x] knead"
+    )
+    assert markdown("<ul><li><p><input type=checkbox> knead</ul>") == "- [ ] knead"
+    for name, form in ((" name=a", "{}"), ("", "<form>{}</form>")):
+        filters = form.format(f"<ul><li><label><input type=checkbox{name}> red</label></ul>")
+        assert markdown(filters) == "- red"
 
 
 def test_definition_terms_stay_with_their_definitions() -> None:
@@ -184,11 +275,11 @@ def test_definition_terms_stay_with_their_definitions() -> None:
 
 def test_inline_styles_are_kept() -> None:
     body = (
-        "<p><b>a</b> <em>b</em> <del>c</del> <mark>d</mark> H<sub>2</sub>O x<sup>2</sup> "
+        "<p><b>a</b> <em>b</em> <del>c</del> <mark>d</mark> H<sub>2</sub>O x<sup>k</sup> "
         "<a href=/y><code>e</code></a></p>"
     )
     assert markdown(body) == (
-        "**a** *b* ~~c~~ <mark>d</mark> H<sub>2</sub>O x<sup>2</sup> [`e`](https://e.example/y)"
+        "**a** *b* ~~c~~ <mark>d</mark> H<sub>2</sub>O x<sup>k</sup> [`e`](https://e.example/y)"
     )
     assert "<strong>a</strong> <em>b</em> <del>c</del> <mark>d</mark>" in markup(body)
     # Signs within a word beside a letter would be read as text.
@@ -236,9 +327,93 @@ def test_footnote_number_before_note_is_written_once() -> None:
 
 def test_superscript_after_word_is_footnote_marker_but_exponent_is_not() -> None:
     assert text("<p>They sold it<sup>2,3</sup> and left<sup>4</sup>.</p>") == (
-        "They sold it2,3 and left 4."
+        "They sold it²,³ and left 4."
     )
-    assert text("<p>5 km<sup>2</sup></p>") == "5 km2"
+    assert text("<p>5 km<sup>2</sup></p>") == "5 km²"
+
+
+@pytest.mark.parametrize(
+    ("body", "shown"),
+    [
+        ("some 10<sup>3</sup> sacks", "some 10³ sacks"),
+        ("10<sup>-3</sup>, 10<sup>\u221212</sup>", "10⁻³, 10⁻¹²"),
+        ("2<sup>n+1</sup> &lt; 10<sup><i>6</i></sup>", "2ⁿ⁺¹ < 10⁶"),
+        ("10<sup>1/2</sup>", "10^1/2"),
+        ("the 1<sup>st</sup> of <sup>14</sup>C", "the 1st of ¹⁴C"),
+        ("<sup>1</sup>/<sub>2</sub> cup, 3<sup>1</sup>/2 cups", "1/2 cup, 3¹/2 cups"),
+    ],
+)
+def test_raised_number_does_not_join_number_before_it(body: str, shown: str) -> None:
+    assert text(f"<p>{body}</p>") == shown
+    plain = markdown(f"<p>{body}</p>")
+    if "<" not in plain:
+        assert plain.replace("\\", "") == shown
+
+
+@pytest.mark.parametrize(
+    ("body", "shown"),
+    [
+        ("<ruby>漢字<rp>(</rp><rt>かんじ</rt><rp>)</rp></ruby>です", "漢字です"),
+        ("<ruby>東<rt>とう</rt>京<rt>きょう</rt></ruby>へ", "東京へ"),
+        ("<ruby><rb>北</rb><rb>京</rb><rtc><rt>Běi</rt><rt>jīng</rt></rtc></ruby>", "北京"),
+        ("<ruby>麥<rt>ㄇㄞˋ</ruby>田", "麥田"),
+    ],
+)
+def test_reading_beside_characters_is_no_text(body: str, shown: str) -> None:
+    assert text(f"<p>{body}</p>") == shown
+
+
+@pytest.mark.parametrize(
+    ("body", "shown"),
+    [
+        ("She said <q>we bake</q>.", "She said “we bake”."),
+        ("<q>He said <q>no</q> <b>twice</b></q>", "“He said ‘no’ twice”"),
+        ("<span lang=de><q>Mehl</q></span>, <span lang=fr><q>pain</q></span>", "„Mehl“, «pain»"),
+        ("<span lang=ja>彼は<q>はい<q>麦</q></q>と</span>", "彼は「はい『麦』」と"),
+        ("<q>“we bake”</q> and “<q>we mill</q>”", "“we bake” and “we mill”"),
+        ('<q lang="de">Mehl</q>', "“Mehl”"),  # the language around the quotation counts
+    ],
+)
+def test_quotations_have_the_marks_of_browsers(body: str, shown: str) -> None:
+    assert text(f"<p>{body}</p>") == markdown(f"<p>{body}</p>").replace("**", "") == shown
+
+
+@pytest.mark.parametrize(
+    ("body", "shown"),
+    [
+        ("麦を\n挽く。", "麦を挽く。"),
+        ("磨坊在河邊，\r\n    \t很老。", "磨坊在河邊，很老。"),
+        ("麦<b>を\n</b>\n挽く<i>\nこと</i>", "麦を挽くこと"),
+        ("用 Word\n写\nWord", "用 Word 写 Word"),
+        ("서울\n부산", "서울 부산"),  # Korean has spaces
+        ("磨坊 在河", "磨坊 在河"),  # a space is one
+        ("磨坊<br>\n在河", "磨坊 在河"),
+        ("โรง\nสี", "โรง สี"),
+    ],
+)
+def test_line_break_between_chinese_or_japanese_characters_is_no_space(
+    body: str, shown: str
+) -> None:
+    assert text(f"<p>{body}</p>") == shown
+    assert markdown(f"<p><a href=/a>{body}</a></p>").count("](https") == 1
+
+
+def test_spans_behind_joined_lines_are_in_place() -> None:
+    body = "<p>麦を\n挽く<b>水車</b>\nの<a href=/m>小\n屋</a></p>"
+    assert markdown(body) == "麦を挽く**水車**の[小屋](https://e.example/m)"
+
+
+@pytest.mark.parametrize("display", ["block", "flex;", " FLEX !important", "grid", "list-item"])
+def test_inline_elements_that_styles_make_blocks_are_lines(display: str) -> None:
+    line = f'<span style="color:red;display:{display}">'
+    body = f"<p>{line}Rye is brown</span>{line}Oats are pale</span>and dry</p>"
+    assert text(body) == "Rye is brown Oats are pale and dry"
+    assert markdown(body) == "Rye is brown\\\nOats are pale\\\nand dry"
+
+
+def test_other_styles_do_not_part_words() -> None:
+    for display in ("inline", "inline-block", "inline-flex", "table-cell", "contents"):
+        assert text(f'<p>wind<span style="display:{display}">mill</span></p>') == "windmill"
 
 
 def test_formulas_are_written_as_latex() -> None:

@@ -80,7 +80,7 @@ def test_table_cells_of_row_share_line_in_text() -> None:
 def test_code_and_link_targets_cannot_break_out_of_markdown() -> None:
     assert markdown("<p><code>a`` &lt;img src=x&gt;</code></p>") == "``` a`` <img src=x> ```"
     assert markdown("<p><a href='/a&#13;b\\'>x</a></p>") == "[x](/ab%5C)"
-    assert markdown("<p>~~~</p><p>1.5 metres</p>") == "\\~\\~~\n\n1.5 metres"
+    assert markdown("<p>~~~</p><p>1.5 metres</p>") == "\\~\\~\\~\n\n1.5 metres"
 
 
 @pytest.mark.parametrize(

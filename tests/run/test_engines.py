@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from contentspider.run import jobs, progress
-from contentspider.run.engines import ForgottenError, LocalEngine
+from contentspider.ground.engines import ForgottenError, LocalEngine
+from contentspider.run import jobs
 from contentspider.run.jobs import MOST_FORGOTTEN, Jobs
 from contentspider.run.results import SiteResult
 from contentspider.run.sitesfile import PlannedSite
@@ -64,10 +64,10 @@ def test_forgotten_jobs_are_submitted_again(
 def test_progress_names_sites_places_failures_and_speed(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(progress, "PROGRESS_SECS", 0)
+    monkeypatch.setattr(jobs, "PROGRESS_SECS", 0)
     caplog.set_level(logging.INFO)
     tea, milk = (PlannedSite(name, {}) for name in ("tea", "milk"))
-    told = progress.Progress(5, lambda site: ("host:7", 200) if site is tea else ("", 0))
+    told = jobs.Progress(5, lambda site: ("host:7", 200) if site is tea else ("", 0))
     results = {
         "a": SiteResult("a", "complete", items=20),
         "b": SiteResult("b", "error"),

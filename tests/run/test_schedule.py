@@ -11,8 +11,7 @@ import pytest
 from contentspider.run import site_job
 from contentspider.run.child import Ended
 from contentspider.run.jobs import Jobs
-from contentspider.run.last_crawl import AT_ONCE, LastCrawl, last_crawl
-from contentspider.run.results import SiteResult, run_outcome
+from contentspider.run.results import AT_ONCE, LastCrawl, SiteResult, last_crawl, run_outcome
 from contentspider.run.site_job import SiteJob
 from contentspider.run.sitesfile import PlannedSite
 from contentspider.state.book import book as runs
@@ -34,15 +33,15 @@ def crawled(
     path: Path, monkeypatch: pytest.MonkeyPatch, *reasons: str, began: datetime = BEGAN
 ) -> LastCrawl:
     """Return how a crawl stands whose runs, an hour each, ended so; "" is one that was killed."""
-    ledger = Book(path)
+    kept = Book(path)
     for number, reason in enumerate(reasons):
         times = iter([began + timedelta(hours=number), began + timedelta(hours=number + 1)])
         monkeypatch.setattr(runs, "now", lambda times=times: next(times).isoformat())
-        ledger.runs.begin()
+        kept.runs.begin()
         if reason:
-            ledger.runs.end(reason)
-    ledger.commit()
-    ledger.close()
+            kept.runs.end(reason)
+    kept.commit()
+    kept.close()
     return last_crawl(path)
 
 
@@ -67,7 +66,7 @@ def test_last_crawl_is_finished_or_resumable(
     assert crawled(path, monkeypatch, *reasons) == LastCrawl(BEGAN, is_unfinished)
 
 
-def test_missing_or_damaged_ledger_counts_as_no_crawl(path: Path) -> None:
+def test_missing_or_damaged_book_counts_as_no_crawl(path: Path) -> None:
     assert last_crawl(path) == LastCrawl()
     Book(path).close()
     assert last_crawl(path) == LastCrawl()
@@ -112,8 +111,8 @@ def test_due_sites_are_crawled_most_overdue_first(
         ("weekly", "finished", 5),
         ("stopped", "shutdown", 3),
     ):
-        ledger = crawl_book(name, state)
-        crawled(ledger, monkeypatch, reason, began=now - timedelta(days=days))
+        kept = crawl_book(name, state)
+        crawled(kept, monkeypatch, reason, began=now - timedelta(days=days))
     order = []
 
     def crawl(site: PlannedSite, resume: bool) -> None:
@@ -202,10 +201,10 @@ def test_crawl_started_elsewhere_meanwhile_is_not_failure(
 ) -> None:
     options = {"name": "a", "output": [f"{tmp_path}/a.jsonl"], "url": ["http://127.0.0.1:9/"]}
     site = PlannedSite("a", options)
-    ledger = crawl_book("a", str(tmp_path))
+    kept = crawl_book("a", str(tmp_path))
     looks = iter([False])  # when it is looked at first, the other one has not begun
     monkeypatch.setattr(site_job, "is_in_use", lambda path: next(looks, is_in_use(path)))
-    with lock_of(ledger):
+    with lock_of(kept):
         (result,) = Jobs(1, state_dir=str(tmp_path)).run([site])
     assert result.outcome == "running"
     assert "a" + wording("run.skipped") in caplog.text

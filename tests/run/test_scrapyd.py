@@ -177,13 +177,13 @@ class Scrapyd:
     def job_log(self, spider: str, job: str) -> str:
         return (self.folder / "logs" / "shop" / spider / f"{job}.log").read_text()
 
-    def ledgers(self) -> dict[str, list[str | None]]:
-        """Return how the runs of each ledger ended."""
+    def books(self) -> dict[str, list[str | None]]:
+        """Return how the runs of each book ended."""
         found = {}
         for path in sorted((self.folder / ".scrapy" / "contentspider").glob("*.sqlite")):
-            ledger = Book(path, read_only=True)
-            found[path.stem] = [entry.reason for entry in ledger.runs.all()]
-            ledger.close()
+            book = Book(path, read_only=True)
+            found[path.stem] = [entry.reason for entry in book.runs.all()]
+            book.close()
         return found
 
 
@@ -211,11 +211,11 @@ def test_scrapyd_runs_site_spider_and_user_spider(daemon: Scrapyd, site: Site) -
         assert len({item["url"] for item in items}) == 5, log
         texts = [str(item["content" if name == "site" else "text"]) for item in items]
         assert all(text.startswith("Page ") and len(text) > 200 for text in texts)
-    assert daemon.ledgers()["offers"] == ["finished"]
+    assert daemon.books()["offers"] == ["finished"]
 
 
 @pytest.mark.thorough
-def test_parallel_scrapyd_jobs_of_one_spider_use_separate_ledgers(
+def test_parallel_scrapyd_jobs_of_one_spider_use_separate_books(
     daemon: Scrapyd, site: Site
 ) -> None:
     small_site(site, 5)
@@ -232,9 +232,9 @@ def test_parallel_scrapyd_jobs_of_one_spider_use_separate_ledgers(
     daemon.wait_for_jobs(*jobs)
     for job in jobs:
         assert len({item["url"] for item in daemon.items("offers", job)}) == 5
-    ledgers = daemon.ledgers()
-    (other,) = [name for name in ledgers if name.removeprefix("offers-") in jobs]
-    assert ledgers[other] == ledgers["offers"] == ["finished"]
+    books = daemon.books()
+    (other,) = [name for name in books if name.removeprefix("offers-") in jobs]
+    assert books[other] == books["offers"] == ["finished"]
     assert other in daemon.job_log("offers", other.removeprefix("offers-"))
 
 
@@ -271,13 +271,13 @@ def test_cancelled_scrapyd_job_is_resumed(daemon: Scrapyd, site: Site) -> None:
     site.answer = cancelling
     first = daemon.schedule("offers", site.url, named, jobid="first")
     daemon.wait_for_jobs(first)
-    assert daemon.ledgers()["long"] == ["shutdown"]
+    assert daemon.books()["long"] == ["shutdown"]
     second = daemon.schedule("offers", site.url, named, "CONTENTSPIDER_RESUME=True")
     daemon.wait_for_jobs(second)
-    assert daemon.ledgers()["long"] == ["shutdown", "finished"]
-    ledger = Book(daemon.folder / ".scrapy" / "contentspider" / "long.sqlite", read_only=True)
-    assert ledger.items.count() == 40
-    ledger.close()
+    assert daemon.books()["long"] == ["shutdown", "finished"]
+    book = Book(daemon.folder / ".scrapy" / "contentspider" / "long.sqlite", read_only=True)
+    assert book.items.count() == 40
+    book.close()
 
 
 def test_scrapyd_settings_in_docs_match_tested_project() -> None:

@@ -34,7 +34,7 @@ format = "json"
 only = "changed"
 due = true
 models = "our-models"
-history = "s3://bucket/histories"
+books = "s3://bucket/histories"
 scope = "host"
 include = ["/docs/*", "re:/\\\\d{4}/"]
 exclude = "*print=1*"
@@ -89,7 +89,7 @@ def test_sites_file_keys_become_crawl_options(
         "only": "changed",
         "due": True,
         "models": "our-models",
-        "history": "s3://bucket/histories",
+        "books": "s3://bucket/histories",
         "scope": "host",
         "include": ["/docs/*", r"re:/\d{4}/"],
         "exclude": ["*print=1*"],

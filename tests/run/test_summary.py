@@ -15,7 +15,7 @@ def lines_of(outcome: Outcome, **stats: int) -> list[str]:
 
 
 def test_summary_counts_skipped_pages_and_unread_known_pages() -> None:
-    lines = lines_of(Outcome.COMPLETE, item_scraped_count=3, contentspider__history__kept=1_002)
+    lines = lines_of(Outcome.COMPLETE, item_scraped_count=3, contentspider__changes__kept=1_002)
     (skipped,) = (line for line in lines if line.startswith("skipped:"))
     assert "1,000 soft 404, 2 login" in skipped
     assert "duplicate" not in skipped, "another line has them"
@@ -26,7 +26,7 @@ def test_summary_counts_skipped_pages_and_unread_known_pages() -> None:
 
 def test_summary_says_that_outputs_of_an_earlier_crawl_stay() -> None:
     for unseen, is_unchanged in ((5, False), (6, True)):
-        counts = {"contentspider__ledger__unseen": unseen, "contentspider__ledger__items": 3}
+        counts = {"contentspider__book__unseen": unseen, "contentspider__book__items": 3}
         (line,) = (
             line
             for line in lines_of(Outcome.INCOMPLETE, item_scraped_count=3, **counts)

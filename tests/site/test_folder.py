@@ -10,8 +10,7 @@ import pytest
 
 from contentspider.ground.atomic import write_atomically
 from contentspider.ground.errors import StateError
-from contentspider.site.models.folder import MANIFEST, read_model
-from contentspider.site.models.generations import Generations
+from contentspider.site.models.folder import MANIFEST, Generations, read_model
 from tests.messages import wording
 
 if TYPE_CHECKING:

@@ -13,9 +13,8 @@ from contentspider.ground.errors import ContentSpiderError, StateError
 from contentspider.page.input.overrides import OVERRIDES
 from contentspider.page.input.page import Page
 from contentspider.site.learn.learner import SiteLearner
-from contentspider.site.models import generations as module
-from contentspider.site.models.folder import MANIFEST, read_manifest, read_model
-from contentspider.site.models.generations import Generations
+from contentspider.site.models import folder as module
+from contentspider.site.models.folder import MANIFEST, Generations, read_manifest, read_model
 from contentspider.site.models.model import SiteModel
 from contentspider.state.stores.models import ModelStore
 from tests.conftest import run

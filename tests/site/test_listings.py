@@ -13,7 +13,7 @@ import pytest
 from contentspider import SiteLearner
 from contentspider.page.input.page import Page
 from contentspider.site.judge.prior import Prior
-from contentspider.site.listing_records import listing_records
+from contentspider.site.listing_entries import listing_records
 from contentspider.site.vote.blocks import gather
 from contentspider.site.vote.objections import OBJECTIONS
 from contentspider.site.vote.votes import vote

@@ -55,6 +55,6 @@ def test_option_errors_name_setting_or_flag_used(
 
 
 def test_sample_order_is_fixed() -> None:
-    """Ledgers of two versions, and of several machines, must choose the same pages."""
+    """Books of two versions, and of several machines, must choose the same pages."""
     assert sample_order("https://example.org/").hex() == "6ec7e91c7656bfb8"
     assert sample_order("\ud800") != sample_order("?")

@@ -12,8 +12,7 @@ from contentspider.ground.errors import StateError
 from contentspider.page.features.extractor import FEATURE_NAMES
 from contentspider.page.input.page import Page
 from contentspider.site.judge import prior as prior_module
-from contentspider.site.judge.prior import Prior
-from contentspider.site.judge.trees import Trees
+from contentspider.site.judge.prior import Prior, Trees
 from contentspider_research.training import trees_of
 from tests.conftest import ROOT
 

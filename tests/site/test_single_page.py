@@ -13,8 +13,7 @@ import pytest
 from contentspider import Page, SiteLearner, extract_html
 from contentspider.extract import extract_paths
 from contentspider.ground.errors import StateError
-from contentspider.site.judge.prior import Prior
-from contentspider.site.judge.trees import Trees
+from contentspider.site.judge.prior import Prior, Trees
 from contentspider.site.learn.options import LearningOptions
 from contentspider.site.learn.single_page import extract_page
 

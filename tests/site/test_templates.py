@@ -9,7 +9,7 @@ import pytest
 
 from contentspider import Page, SiteLearner
 from contentspider.site.learn import sampling
-from contentspider.site.learn.templates import PAGES_PER_TEMPLATE, TemplatePages, page_template
+from contentspider.site.learn.sampling import PAGES_PER_TEMPLATE, TemplatePages, page_template
 from contentspider.site.sample import sample_order
 
 ARTICLE, SHOP, LIST = "<p>{}</p>", "<table><tr><td>{}</td></tr></table>", "<ul><li>{}</li></ul>"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier
 
-from contentspider.site.judge.trees import Trees
+from contentspider.site.judge.prior import Trees
 from contentspider_research.training import trees_of
 
 FEATURES = 6

@@ -32,19 +32,19 @@ def test_states_are_written_as_their_values() -> None:
 
 @pytest.mark.parametrize("state", ["taken", "moved"])
 def test_taken_address_rejects_states_outside_table(state: str) -> None:
-    ledger = Book(None)
-    row = ledger.frontier.enqueue(b"1", "http://e.org/", 0, "{}")
-    ledger.frontier.queue.take()
+    book = Book(None)
+    row = book.frontier.enqueue(b"1", "http://e.org/", 0, "{}")
+    book.frontier.queue.take()
     with pytest.raises(ValueError, match=state):
-        ledger.frontier.finish(row, state)
-    assert ledger.frontier.states() == {"taken": 1}
+        book.frontier.finish(row, state)
+    assert book.frontier.states() == {"taken": 1}
 
 
 def test_held_address_does_not_become_fetched() -> None:
-    ledger = Book(None)
-    row = ledger.frontier.enqueue(b"1", "http://e.org/", 0, "{}")
-    ledger.frontier.queue.take()
-    ledger.frontier.finish(row, "held")
+    book = Book(None)
+    row = book.frontier.enqueue(b"1", "http://e.org/", 0, "{}")
+    book.frontier.queue.take()
+    book.frontier.finish(row, "held")
     with pytest.raises(ValueError, match="from held to fetched"):
-        ledger.frontier.mark_released(row, "fetched", None)
-    assert ledger.frontier.states() == {"held": 1}
+        book.frontier.mark_released(row, "fetched", None)
+    assert book.frontier.states() == {"held": 1}

@@ -13,7 +13,7 @@ import pytest
 from contentspider.ground.errors import StateError
 from contentspider.page.input.page import Page
 from contentspider.state.book.book import Book, Run
-from contentspider.state.book.database import LedgerFullError
+from contentspider.state.book.database import BookFullError
 from contentspider.state.book.items import ItemBinding
 from contentspider.state.crawls.books import open_crawl
 from tests.books import killed
@@ -32,7 +32,7 @@ def test_full_disk_raises_error_and_keeps_last_commit(path: Path) -> None:
     book.database._connection.execute("PRAGMA max_page_count = 30")
     book.database._connection.execute("BEGIN")
     page = Page.from_html("".join(f"<p>{number * 7919}</p>" for number in range(20_000)))
-    with pytest.raises(LedgerFullError, match="full"):
+    with pytest.raises(BookFullError, match="full"):
         for _ in range(20):
             book.items.hold("site", {"url": "u"}, ItemBinding(page))
     book.rollback()
@@ -45,8 +45,8 @@ def test_second_process_cannot_open_book_for_writing(path: Path) -> None:
     code = (
         "from pathlib import Path\n"
         "from contentspider.state.book.book import Book\n"
-        "from contentspider.state.book.database import LedgerBusyError\n"
-        f"try: Book(Path({str(path)!r}))\nexcept LedgerBusyError as e: print(e)"
+        "from contentspider.state.book.database import BookBusyError\n"
+        f"try: Book(Path({str(path)!r}))\nexcept BookBusyError as e: print(e)"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
@@ -81,7 +81,7 @@ def test_damaged_book_is_set_aside(
 
 def test_book_creation_error_names_state_dir_setting(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(LedgerFullError, match="CONTENTSPIDER_STATE_DIR"):
+    with pytest.raises(BookFullError, match="CONTENTSPIDER_STATE_DIR"):
         Book(tmp_path / "file" / "crawl.sqlite")
 
 
@@ -89,7 +89,7 @@ OUT_OF_MEMORY = """
 import sys
 from pathlib import Path
 from contentspider.page.input.page import Page
-from contentspider.state.book.database import LedgerFullError
+from contentspider.state.book.database import BookFullError
 from contentspider.state.book.book import Book
 
 book = Book(Path(sys.argv[1]))
@@ -100,7 +100,7 @@ try:
     book.database.do("PRAGMA hard_heap_limit = 1000000")
     for number in range(100):
         book.frontier.enqueue(b"%d" % number, f"http://x/{number}", 0, "{}" * 500_000)
-except LedgerFullError as error:
+except BookFullError as error:
     print("stopped:", error)
 book.rollback()
 book.commit()
@@ -127,7 +127,7 @@ def test_lost_transaction_raises_error_on_commit(path: Path) -> None:
     book.begin_run()
     book.frontier.enqueue(b"a", "http://x/a", 0, "{}")
     book.database._connection.execute("ROLLBACK")  # as it does if its memory is at an end
-    with pytest.raises(LedgerFullError, match="SQLite dropped the changes"):
+    with pytest.raises(BookFullError, match="SQLite dropped the changes"):
         book.commit()
     book.close()
 

@@ -84,7 +84,7 @@ def test_book_of_another_version_is_refused_and_left_unchanged(path: Path, versi
     set_version(path, version)
     before = path.read_bytes()
     for attempt in (read_book, lambda path: open_crawl(path, True, 10**9)):
-        with raises(SchemaError, "ledger-schema", path, version, BOOK.version):
+        with raises(SchemaError, "book-schema", path, version, BOOK.version):
             attempt(path)
     assert path.read_bytes() == before
     assert {entry.name for entry in path.parent.iterdir()} <= {path.name, path.name + ".lock"}

@@ -47,7 +47,7 @@ def test_held_items_are_released_in_order_and_recorded_once(path: Path) -> None:
 
 
 def with_an_item_in_memory(path: Path) -> tuple[Book, int]:
-    """Return a ledger that holds an item which is no data, and the row of its address."""
+    """Return a book that holds an item which is no data, and the row of its address."""
     book = Book(path)
     book.begin_run()
     row = book.frontier.enqueue(b"a", "http://x/a", 0, "{}")
@@ -156,3 +156,21 @@ def test_items_held_during_release_wait_for_next_release(path: Path) -> None:
     assert found == [0, 1, 2]
     assert [item["n"] for item, _ in book.items.release("site")] == [10, 11, 12]
     book.close()
+
+
+def test_changed_items_are_known_after_a_kill_until_the_next_crawl(path: Path) -> None:
+    book = Book(path)
+    book.begin_run()
+    hand = replace(in_hand("u", "k"), page_id="p")
+    book.items.record(hand, line=b'{"content": "a"}')
+    assert book.items.refill("other", {"content": "b"}) is None
+    assert not book.items.has_refilled
+    assert book.items.refill("p", {"content": "b"}) is not None
+    book.commit()
+    again = killed(book)
+    again.begin_run()
+    assert again.items.has_refilled, "the output may have the item as it was"
+    assert list(again.items.lines()) == [b'{"content": "b"}']
+    again.begin_crawl()
+    assert not again.items.has_refilled
+    again.close()

@@ -11,7 +11,7 @@ import pytest
 from contentspider.page.input.page import Page
 from contentspider.site.own.texts import MAX_TEXTS, OwnText
 from contentspider.site.sample import sample_order
-from contentspider.state.book import places
+from contentspider.state.book import sample
 from contentspider.state.book.book import Book
 from contentspider.state.book.contents import Contents
 from contentspider.state.book.database import Database
@@ -125,7 +125,7 @@ def test_book_keeps_answers_of_own_text_sources_of_last_crawl_per_site(path: Pat
 
 
 def test_page_sample_prefers_pages_with_own_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(places, "PAGES_WITH_TEXT", 3)
+    monkeypatch.setattr(sample, "PAGES_WITH_TEXT", 3)
     every = [f"http://e.org/{number}" for number in range(40)]
     told = {address for address in every if address.endswith(("7", "8"))}
     first = sorted(told, key=sample_order)[:3]

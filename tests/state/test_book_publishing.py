@@ -16,7 +16,7 @@ from contentspider.state.book.book import Book
 from contentspider.state.book.contents import PAGE
 from contentspider.state.book.copying import copy_book
 from contentspider.state.book.losses import Losses
-from contentspider.state.crawls.accepting import accept_gone
+from contentspider.state.crawls.books import accept_gone
 from contentspider.state.crawls.entries import Entries
 from tests.books import killed
 from tests.messages import raises

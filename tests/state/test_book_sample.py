@@ -1,4 +1,4 @@
-"""The pages that a ledger keeps of each site, to learn from."""
+"""The pages that a book keeps of each site, to learn from."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from contentspider.page.input.page import Page
-from contentspider.site.learn.templates import PAGES_PER_TEMPLATE, page_template
+from contentspider.site.learn.sampling import PAGES_PER_TEMPLATE, page_template
 from contentspider.site.sample import sample_order
 from contentspider.state.book.contents import PAGE, Contents
 from contentspider.state.book.database import Database

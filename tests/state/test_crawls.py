@@ -22,7 +22,7 @@ from tests.messages import raises, wording
 
 
 def crawled(path: Path, *reasons: str | None, unread: bool = True) -> None:
-    """Make the ledger of a crawl whose runs ended so (None: it was killed)."""
+    """Make the book of a crawl whose runs ended so (None: it was killed)."""
     for reason in reasons:
         book = Book(path)
         book.begin_run()
@@ -314,7 +314,7 @@ def test_existing_index_is_default_index(tmp_path: Path, monkeypatch: pytest.Mon
 def test_books_are_listed_by_name(tmp_path: Path) -> None:
     for name in ("b.org", "a.org"):
         Book(tmp_path / f"{name}.sqlite").close()
-    # What an earlier version left: a history alone, and the ledger of an older crawl.
+    # What an earlier version left: a history alone, and the book of an older crawl.
     (tmp_path / "history").mkdir()
     (tmp_path / "history" / "c.org.sqlite").touch()
     (tmp_path / "a.org.20240101T000000.sqlite").touch()

@@ -11,7 +11,8 @@ from contentspider.ground.errors import ContentSpiderError
 from contentspider.page.input.page import Page
 from contentspider.state.book.book import Book
 from contentspider.state.book.items import ItemBinding
-from contentspider.state.crawls.export import crawled_pages, export_items, open_crawl_data
+from contentspider.state.crawls.books import read_book
+from contentspider.state.crawls.export import crawled_pages, export_items
 from contentspider.state.files.formats import Output
 from tests.messages import raises
 from tests.visited import LONG, Seen, clean, crawl, crawling, known, see
@@ -72,8 +73,11 @@ def test_items_are_stored_once_and_exported_after_the_crawl(path: Path) -> None:
         ]
     assert export_items(path, [Output(output, "jsonl")]) == 4
     assert output.read_bytes().splitlines()[-1] == OTHER
-    with open_crawl_data(path) as (_, _, records):
-        assert sorted(str(record["site"]) for record in records()) == [*3 * ["e.org"], "f.org"]
+    with closing(read_book(path)) as book:
+        assert sorted(str(record["site"]) for record in book.items.records()) == [
+            *3 * ["e.org"],
+            "f.org",
+        ]
 
 
 def test_sample_of_an_earlier_crawl_is_read_from_its_pages(path: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 from scrapy import Spider
 from scrapy.http import XmlResponse
 
-from contentspider.crawl.base.binding import Bindings
+from contentspider.crawl.base.items import Bindings
 from contentspider.crawl.queue.requests import load_request
 from contentspider.crawl.spider.sitemaps import read_sitemap
 from contentspider.ground.compression import pack_text, unpack_text
@@ -22,7 +22,7 @@ from contentspider.ground.errors import ContentSpiderError, OverridesError, Stat
 from contentspider.page.input.overrides import Overrides
 from contentspider.page.input.page import Page
 from contentspider.recrawl.intervals import Bounds, ChangeIntervals, intervals
-from contentspider.run.last_crawl import LastCrawl, last_crawl
+from contentspider.run.results import LastCrawl, last_crawl
 from contentspider.run.sitesfile import SitesFileError, read_sites
 from contentspider.site.judge.prior import Prior
 from contentspider.site.models.model import SiteModel
@@ -175,13 +175,13 @@ def test_nested_or_unfinished_overrides_and_sites_files_raise_errors(tmp_path: P
 
 
 def test_damaged_facts_of_crawl_raise_state_error(path: Path) -> None:
-    with closing(Book(path)) as ledger:
-        ledger.begin_run()
-        ledger.database.do("UPDATE runs SET started = 'x'")
-        ledger.database.do("INSERT INTO facts VALUES ('output', '{')")
-        ledger.commit()
+    with closing(Book(path)) as kept:
+        kept.begin_run()
+        kept.database.do("UPDATE runs SET started = 'x'")
+        kept.database.do("INSERT INTO facts VALUES ('output', '{')")
+        kept.commit()
         with pytest.raises(StateError, match="is damaged \\(output: "):
-            ledger.runs.fact("output")
+            kept.runs.fact("output")
     assert last_crawl(path) == LastCrawl()
 
 
@@ -219,11 +219,11 @@ def test_damaged_text_in_book_does_not_stop_crawl(path: Path) -> None:
 
 
 def test_item_that_is_not_json_object_is_not_exported(path: Path, tmp_path: Path) -> None:
-    with closing(Book(path)) as ledger:
+    with closing(Book(path)) as kept:
         for number, line in enumerate((b'{"url": "a"}', b"[1]", b"{", b'{"url": "b"}')):
             page = Page.from_html(article(number), PLACE.format(number))
-            ledger.items.record(ItemBinding(page, key=str(number)), line)
-        ledger.commit()
+            kept.items.record(ItemBinding(page, key=str(number)), line)
+        kept.commit()
     export_items(path, [Output.parse(str(tmp_path / "x.jsonl"))])
     assert [item["url"] for item in read_jsonl(tmp_path / "x.jsonl")] == ["a", "b"]
 

@@ -14,9 +14,9 @@ from contentspider.ground.errors import StateError
 from contentspider.state.book import database as module
 from contentspider.state.book.database import (
     CHECKPOINT_PAGES,
+    BookBusyError,
+    BookFullError,
     Database,
-    LedgerBusyError,
-    LedgerFullError,
     MemoryShortError,
     SchemaError,
     is_in_use,
@@ -48,7 +48,7 @@ def test_database_settings_depend_on_durability_and_access_mode(path: Path) -> N
             assert database.name == str(path)
     with closing(Database(path, read_only=True)) as database:
         assert not database.is_durable
-        with pytest.raises(LedgerFullError, match=rf"^{path}: attempt to write a readonly"):
+        with pytest.raises(BookFullError, match=rf"^{path}: attempt to write a readonly"):
             database.do(FACT, ("a", "1"))
     memory = Database(None)
     assert (memory.name, memory.is_durable) == ("the book in memory", False)
@@ -94,10 +94,10 @@ def test_queries_return_rows_values_and_counts_or_raise_errors(path: Path) -> No
     assert database.count("SELECT max(number) FROM items") == 0
     with pytest.raises(StateError, match=r"^the book in memory is damaged: 'a' is not a number$"):
         database.count(query, ("a",))
-    with pytest.raises(LedgerFullError, match=r"^the book in memory: no such table: x$"):
+    with pytest.raises(BookFullError, match=r"^the book in memory: no such table: x$"):
         database.do("SELECT * FROM x")
     damaged = "SELECT json(name) FROM facts UNION ALL SELECT 1"
-    with pytest.raises(LedgerFullError, match=r"^the book in memory: malformed JSON$"):
+    with pytest.raises(BookFullError, match=r"^the book in memory: malformed JSON$"):
         list(database.rows(damaged))
 
 
@@ -125,7 +125,7 @@ def test_database_without_memory_raises_memory_short_error() -> None:
         database._connection = NoMemory(error)  # type: ignore[assignment]
         with raises(MemoryShortError, "memory-short", "the book in memory: "):
             list(database.rows("SELECT 1"))
-    assert (MemoryShortError.ending, LedgerFullError.ending) == ("out_of_memory", "ledger_full")
+    assert (MemoryShortError.ending, BookFullError.ending) == ("out_of_memory", "book_full")
 
 
 def test_invalid_utf8_text_is_read_with_replacement_character(path: Path) -> None:
@@ -138,7 +138,7 @@ def test_database_file_is_locked_against_second_process(path: Path) -> None:
     assert not is_in_use(path)
     database = Database(path)
     assert is_in_use(path)
-    with raises(LedgerBusyError, "ledger-busy", path, "--name"):
+    with raises(BookBusyError, "book-busy", path, "--name"):
         Database(path)
     assert is_in_use(path), "it has not lost it by that"
     database.close()
@@ -163,9 +163,9 @@ def test_database_file_that_fails_to_open_is_released(path: Path) -> None:
     (path.parent / "file").touch()
     below = path.parent / "file" / "crawl.sqlite"
     said = rf"^{below} cannot be opened: (File exists|Not a directory); CONTENTSPIDER_STATE_DIR"
-    with pytest.raises(LedgerFullError, match=said):
+    with pytest.raises(BookFullError, match=said):
         Database(below)
-    with pytest.raises(LedgerFullError, match=rf"^{path} cannot be opened: unable to open"):
+    with pytest.raises(BookFullError, match=rf"^{path} cannot be opened: unable to open"):
         Database(path, read_only=True)
     path.write_bytes(b"SQLite format 4" * 100)
     for schema, name in ((BOOK, "book"), (OTHER, "list")):
@@ -204,7 +204,7 @@ def test_sync_flushes_log_and_checkpoints_large_log(
     assert path.stat().st_size > size
     database.close()
     assert not log.exists()
-    with pytest.raises(LedgerFullError, match="closed database"):
+    with pytest.raises(BookFullError, match="closed database"):
         database.do("SELECT 1")
     assert not is_in_use(path)
     assert seen_by_others(path) == ["a"]
@@ -212,7 +212,7 @@ def test_sync_flushes_log_and_checkpoints_large_log(
 
 def test_damage_at_first_read_closes_database(path: Path) -> None:
     for cause, error in (
-        (sqlite3.OperationalError("disk I/O error"), LedgerFullError),
+        (sqlite3.OperationalError("disk I/O error"), BookFullError),
         (sqlite3.DatabaseError("malformed"), StateError),
     ):
         database = Database(path)
@@ -220,7 +220,7 @@ def test_damage_at_first_read_closes_database(path: Path) -> None:
             pytest.raises(error, match="^it$|^it" + wording("state.damaged")),
             database.report_damage(),
         ):
-            raise LedgerFullError("it") from cause
+            raise BookFullError("it") from cause
         assert not is_in_use(path)
     database = Database(path)
     with database.report_damage():
@@ -305,7 +305,7 @@ def test_file_of_an_older_version_is_migrated(path: Path, read_only: bool) -> No
         database.check()
     with closing(Database(path, schema=NEW)) as database:
         assert database.count("SELECT count(*) FROM more") == 1, "it is migrated once"
-    with raises(SchemaError, "ledger-schema", path, 3):
+    with raises(SchemaError, "book-schema", path, 3):
         Database(path, schema=OLD)
     assert not is_in_use(path)
 
@@ -313,7 +313,7 @@ def test_file_of_an_older_version_is_migrated(path: Path, read_only: bool) -> No
 def test_reader_does_not_migrate_a_file_that_is_written(path: Path) -> None:
     old_file(path)
     with closing(Database(path, schema=OLD)):
-        with raises(LedgerBusyError, "ledger-busy", path):
+        with raises(BookBusyError, "book-busy", path):
             Database(path, read_only=True, schema=NEW)
         assert seen_by_older(path) == 1
     with closing(Database(path, read_only=True, schema=NEW)) as database:
@@ -329,7 +329,7 @@ def test_failed_migration_leaves_the_file_at_the_last_version_that_it_reached(pa
     old_file(path)
     failing = NEW._replace(migrations={**NEW.migrations, 2: "CREATE TABLE more (a); SELECT x;"})
     for read_only in (False, True):
-        with pytest.raises((LedgerFullError, StateError)):
+        with pytest.raises((BookFullError, StateError)):
             Database(path, read_only=read_only, schema=failing)
         assert not is_in_use(path)
         assert seen_by_older(path) == 2
@@ -339,7 +339,7 @@ def test_failed_migration_leaves_the_file_at_the_last_version_that_it_reached(pa
 
 def test_version_without_a_migration_is_refused(path: Path) -> None:
     old_file(path)
-    with raises(SchemaError, "ledger-schema", path, 1):
+    with raises(SchemaError, "book-schema", path, 1):
         Database(path, schema=NEW._replace(migrations={2: NEW.migrations[2]}))
 
 

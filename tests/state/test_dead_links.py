@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from contentspider.site.models.record import page_id
-from contentspider.state.book import dead_links
+from contentspider.state.book import broken
 from contentspider.state.book.book import Book
 from tests.sites import article
 from tests.visited import Seen, address, crawl, crawling, known, see
@@ -52,7 +52,7 @@ def test_dead_link_is_retried_after_as_long_as_it_was_dead(
 
     def on(day: int) -> None:
         time = datetime(2026, 1, 1, tzinfo=timezone.utc) + timedelta(days=day)
-        monkeypatch.setattr(dead_links, "now", time.isoformat)
+        monkeypatch.setattr(broken, "now", time.isoformat)
 
     for day in found:
         on(day)
@@ -64,9 +64,7 @@ def test_dead_link_is_retried_after_as_long_as_it_was_dead(
 def test_dead_link_without_referring_page_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     links = Book(None).dead_links
     for month in (1, 2, 3, 5, 7):
-        monkeypatch.setattr(
-            dead_links, "now", lambda month=month: f"2026-0{month}-01T12:00:00+00:00"
-        )
+        monkeypatch.setattr(broken, "now", lambda month=month: f"2026-0{month}-01T12:00:00+00:00")
         links.add(ADDRESS if month < 3 else "http://e.org/other")
         links.forget()
         known = links._database.count("SELECT count(*) FROM dead WHERE id = ?", (page_id(ADDRESS),))

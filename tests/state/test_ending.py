@@ -23,7 +23,7 @@ from contentspider.state.outcome import Ending
         (Ending("shutdown", 5, queued=100), "shutdown", True),
         (Ending("shutdown", 0, queued=100), "shutdown", False),
         (Ending("outage", 500, queued=1_000), "outage", False),
-        (Ending("ledger_full", 500, queued=1_000), "ledger_full", False),
+        (Ending("book_full", 500, queued=1_000), "book_full", False),
         (Ending("finished", 31, unread=144, never_read=141), "incomplete", True),
         (Ending("finished", 31, unread=144, never_read=140), "incomplete", False),
         (Ending("finished", 1, unseen=5), "finished", True),
@@ -53,5 +53,5 @@ def test_ending_without_stats_has_empty_counts() -> None:
 def test_only_completed_or_limited_crawls_are_taken_into_history() -> None:
     for reason in ("finished", "outage", "max_pages", "closespider_pagecount"):
         assert Ending(reason, 1).is_end
-    for reason in ("shutdown", "ledger", "", "memusage_exceeded"):
+    for reason in ("shutdown", "book", "", "memusage_exceeded"):
         assert not Ending(reason, 1).is_end

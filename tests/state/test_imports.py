@@ -21,12 +21,12 @@ from contentspider.crawl.base.items import ContentItem
 from contentspider.recrawl.changes import CHANGED, UNCHANGED
 from contentspider.site.models.record import page_id
 from contentspider.state.book.book import Book
-from contentspider.state.book.database import LedgerBusyError, SchemaError, lock_of
+from contentspider.state.book.changes import BookPosition
+from contentspider.state.book.database import BookBusyError, SchemaError, lock_of
 from contentspider.state.book.imports import LEDGER_VERSIONS
 from contentspider.state.crawls.books import crawl_status, import_old, open_crawl, read_book
 from contentspider.state.crawls.entries import Entries
 from contentspider.state.crawls.export import export_items
-from contentspider.state.crawls.position import HistoryPosition
 from contentspider.state.files.formats import Output
 from tests.messages import raises
 
@@ -94,7 +94,7 @@ def test_index_of_the_earlier_version_goes_on_with_the_book(
 ) -> None:
     read_book(folder / f"{name}.sqlite").close()
     with closing(Entries(folder / f"{name}.sqlite")) as entries:
-        mark = HistoryPosition.of(told[name]["position"])
+        mark = BookPosition.of(told[name]["position"])
         assert entries.position() == mark
         assert entries.follows(mark)
         assert entries.count(mark.seq) == 0, "the index need not read anything anew"
@@ -278,15 +278,15 @@ def test_files_of_too_old_versions_are_refused_and_left_unchanged(folder: Path, 
     wrong(folder / which, f"PRAGMA user_version = {min(LEDGER_VERSIONS) - 1}")
     before = {file: file.read_bytes() for file in folder.rglob("*.sqlite")}
     for _ in range(2):
-        with raises(SchemaError, "ledger-schema", folder / which):
+        with raises(SchemaError, "book-schema", folder / which):
             read_book(path)
-        with raises(SchemaError, "ledger-schema", folder / which):
+        with raises(SchemaError, "book-schema", folder / which):
             open_crawl(path, True, 10**9)
     assert {file: file.read_bytes() for file in folder.rglob("*.sqlite")} == before
 
 
 def test_crawl_of_the_earlier_version_that_runs_is_not_imported(folder: Path) -> None:
     path = folder / "second.sqlite"
-    with lock_of(path), raises(LedgerBusyError, "ledger-busy", path):
+    with lock_of(path), raises(BookBusyError, "book-busy", path):
         import_old(path)
     read_book(path).close()

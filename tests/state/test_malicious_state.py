@@ -20,7 +20,7 @@ from contentspider.page.input.page import Page
 from contentspider.site.learn.learner import SiteLearner
 from contentspider.state.book import contents
 from contentspider.state.book.book import Book
-from contentspider.state.book.database import LedgerFullError
+from contentspider.state.book.database import BookFullError
 from contentspider.state.crawls.books import crawl_status, open_crawl
 from contentspider.state.crawls.entries import Entries
 from contentspider.state.stores.models import ModelStore
@@ -43,8 +43,8 @@ def test_book_with_foreign_tables_is_set_aside(path: Path, trick: str) -> None:
     started = time.process_time()
     with pytest.raises(StateError):
         crawl_status(path)
-    ledger, is_resumed = open_crawl(path, True, 10**9)
-    ledger.close()
+    kept, is_resumed = open_crawl(path, True, 10**9)
+    kept.close()
     assert not is_resumed
     assert path.with_name("crawl.sqlite.broken").exists()
     assert time.process_time() - started < 2
@@ -105,14 +105,14 @@ def test_site_name_cannot_escape_models_folder(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["a"]
 
 
-def test_resumed_crawl_ignores_malicious_paths_in_its_ledger(site: Site, tmp_path: Path) -> None:
+def test_resumed_crawl_ignores_malicious_paths_in_its_book(site: Site, tmp_path: Path) -> None:
     small_site(site, 12)
     home = tmp_path / "a" / "b" / "c"
     home.mkdir(parents=True)
     run("crawl", site.url, "--own-site", "--max-pages", "11", cwd=home)
-    (ledger,) = home.glob(".scrapy/contentspider/*.sqlite")
+    (kept,) = home.glob(".scrapy/contentspider/*.sqlite")
     changed(
-        ledger,
+        kept,
         "UPDATE runs SET reason = 'shutdown'",
         "INSERT INTO held_items (key, site, item, page) SELECT url, '../../../../evil',"
         ' \'["builtins", "dict", {}]\', page FROM pages',
@@ -149,7 +149,7 @@ def test_symlinked_lock_files_are_not_followed(path: Path, tmp_path: Path) -> No
     outside = tmp_path / "outside"
     outside.write_text("precious")
     path.with_name("crawl.sqlite.lock").symlink_to(outside)
-    with pytest.raises(LedgerFullError, match="cannot be opened"):
+    with pytest.raises(BookFullError, match="cannot be opened"):
         Book(path)
     store = ModelStore(tmp_path / "models")
     lock = store.place("e.org") / "generations" / ".lock"

@@ -24,7 +24,7 @@ GOOD = {"finish_reason": "finished", "item_scraped_count": 9}
         ({"item_scraped_count": 0}, Remaining(), Outcome.NOTHING_READ),
         ({"item_scraped_count": 0}, Remaining(held=20), Outcome.INCOMPLETE),
         (
-            {"item_scraped_count": 0, "contentspider/ledger/resumed": 1},
+            {"item_scraped_count": 0, "contentspider/book/resumed": 1},
             Remaining(),
             Outcome.COMPLETE,
         ),
@@ -55,11 +55,11 @@ GOOD = {"finish_reason": "finished", "item_scraped_count": 9}
         ({"finish_reason": "shutdown"}, Remaining(queued=1), Outcome.INTERRUPTED),
         ({"finish_reason": None, "item_scraped_count": 0}, Remaining(held=20), Outcome.INTERRUPTED),
         ({"contentspider/monitors/failed": 2}, Remaining(), Outcome.MONITOR_FAILED),
-        ({"contentspider/history/doubted": 9}, Remaining(), Outcome.GONE_DOUBTED),
+        ({"contentspider/changes/doubted": 9}, Remaining(), Outcome.GONE_DOUBTED),
         ({"contentspider/index/failed": 1}, Remaining(), Outcome.INDEX_BEHIND),
         ({"contentspider/index/kept": 7}, Remaining(), Outcome.INDEX_BEHIND),
         ({"contentspider/index/refused": 2}, Remaining(), Outcome.INDEX_BEHIND),
-        ({"contentspider/ledger/failed": "disk full"}, Remaining(), Outcome.ERROR),
+        ({"contentspider/book/failed": "disk full"}, Remaining(), Outcome.ERROR),
         ({"feedexport/failed_count/FileFeedStorage": 1}, Remaining(), Outcome.OUTPUT_FAILED),
         (
             {"contentspider/outputs/failed": 1, "finish_reason": "shutdown"},
@@ -95,24 +95,24 @@ def test_crawl_outcome_follows_from_stats(
         ),
         (
             {
-                "contentspider/ledger/items": 5,
-                "contentspider/ledger/unseen": 40,
-                "contentspider/history/kept": 40,
+                "contentspider/book/items": 5,
+                "contentspider/book/unseen": 40,
+                "contentspider/changes/kept": 40,
             },
             Remaining(),
             ["40 " + wording("state.known-unread")],
         ),
         (
             {
-                "contentspider/ledger/items": 50,
-                "contentspider/ledger/unseen": 43,
-                "contentspider/history/kept": 3,
-                "contentspider/history/doubted": 40,
+                "contentspider/book/items": 50,
+                "contentspider/book/unseen": 43,
+                "contentspider/changes/kept": 3,
+                "contentspider/changes/doubted": 40,
             },
             Remaining(),
             ["40 " + wording("state.too-many-gone") + " (changes --accept-gone)"],
         ),
-        ({"contentspider/ledger/items": 90, "contentspider/ledger/unseen": 10}, Remaining(), []),
+        ({"contentspider/book/items": 90, "contentspider/book/unseen": 10}, Remaining(), []),
         ({"contentspider/monitors/failed": 2}, Remaining(), ["2 monitors failed"]),
         (
             {"contentspider/index/failed": 1, "contentspider/index/kept": 7},
@@ -132,7 +132,7 @@ def test_crawl_outcome_follows_from_stats(
         ({}, Remaining(1_000, 2), ["1,000 addresses are in the queue", "2 items are held"]),
         ({"spider_exceptions/count": 3}, Remaining(), ["3 pages broke the spider"]),
         (
-            {"feedexport/failed_count/F": 1, "contentspider/ledger/failed": "disk full"},
+            {"feedexport/failed_count/F": 1, "contentspider/book/failed": "disk full"},
             Remaining(),
             ["disk full"],
         ),
@@ -145,7 +145,7 @@ def test_crawl_outcome_follows_from_stats(
             {
                 "contentspider/outputs/failed": 1,
                 "contentspider/pages/unread/timeout": 2,
-                "contentspider/history/doubted": 3_000,
+                "contentspider/changes/doubted": 3_000,
                 "contentspider/index/failed": 4,
                 "contentspider/monitors/failed": 5,
             },
@@ -168,7 +168,7 @@ def test_crawl_outcome_lists_its_reasons(
 
 
 def test_out_of_memory_crawl_has_its_own_exit_code() -> None:
-    stats = {"contentspider/ledger/failed": "no memory", "finish_reason": "out_of_memory"}
+    stats = {"contentspider/book/failed": "no memory", "finish_reason": "out_of_memory"}
     assert decide(GOOD | stats, Remaining()) == (Outcome.OUT_OF_MEMORY, ["no memory"])
     assert decide(stats | {"finish_reason": "finished"}, Remaining())[0] is Outcome.ERROR
 
@@ -183,7 +183,7 @@ def test_pages_with_transient_failures_are_counted_in_reason(kind: str) -> None:
     stats = GOOD | {f"contentspider/pages/unread/{kind}": 1_000}
     _, reasons = decide(stats, Remaining())
     assert reasons == ["1,000 pages could not be read for reasons that may pass"]
-    assert decide(stats | {"contentspider/ledger/unread": 0}, Remaining())[0] is Outcome.COMPLETE
+    assert decide(stats | {"contentspider/book/unread": 0}, Remaining())[0] is Outcome.COMPLETE
 
 
 def test_exit_codes_are_documented(capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 from contentspider.state.book.book import Book
-from contentspider.state.stores.models import ModelStore
+from contentspider.state.stores.models import ModelStore, SharedModels, open_models
 from contentspider.state.stores.remote import Objects, RemoteError, open_objects
 from contentspider.state.stores.shared import SharedBook
-from contentspider.state.stores.shared_models import SharedModels, open_models
 from tests.messages import wording
 from tests.site.test_generations import learned
 

@@ -15,12 +15,16 @@ from contentspider.ground.errors import ContentSpiderError, FieldsError
 from contentspider.page.input.fields_file import FieldsFile
 from contentspider.page.input.page import Page
 from contentspider.site.scores import text_score
-from contentspider.web.annotate.annotated_html import MAIN_CLASS, add_main_class, start_tags
-from contentspider.web.annotate.corrections import add_selector, find_exact_selector
-from contentspider.web.annotate.files import read_blocks, write_blocks
+from contentspider.web.annotate.files import (
+    MAIN_CLASS,
+    add_main_class,
+    read_blocks,
+    start_tags,
+    write_blocks,
+)
 from contentspider.web.annotate.frame import Frame
 from contentspider.web.annotate.labels import Label, LabelError
-from contentspider.web.annotate.session import Session
+from contentspider.web.annotate.session import Session, add_selector, find_exact_selector
 from contentspider.web.annotate.sources import SitePages, collect
 from tests.conftest import CORPORA, read_jsonl, run
 from tests.sites import prose

@@ -12,7 +12,7 @@ import pytest
 
 from contentspider.ground.times import days_between
 from contentspider.recrawl.lastmod import has_changed_since
-from contentspider.run.last_crawl import AT_ONCE, LastCrawl
+from contentspider.run.results import AT_ONCE, LastCrawl
 from tests.conftest import ROOT, run
 from tests.sites import prose
 from tests.whole import test_recrawls

@@ -63,7 +63,7 @@ def test_cookies_enabled_setting_stores_cookies_of_all_responses() -> None:
 
 
 def test_cookies_are_removed_from_request_after_response() -> None:
-    """It may be sent again, or elsewhere, and goes into the ledger."""
+    """It may be sent again, or elsewhere, and goes into the book."""
     cookies = cookies_of(COOKIES_ENABLED=False)
     answer(cookies, sent(cookies, "https://e.org/"), "a=secret")
     request = sent(cookies, "https://e.org/b", headers={"Cookie": "mine=1"})

@@ -42,17 +42,17 @@ def fill(site: Site) -> Site:
     return site
 
 
-def ledger_of(site: Site, folder: Path) -> Book:
+def book_of(site: Site, folder: Path) -> Book:
     name = re.sub(r"^http://([\d.]+):", r"\1-", site.url)
     return Book(folder / f".scrapy/contentspider/{name}.sqlite", read_only=True)
 
 
 def reasons(site: Site, folder: Path) -> list[str | None]:
-    ledger = ledger_of(site, folder)
+    book = book_of(site, folder)
     try:
-        return [entry.reason for entry in ledger.runs.all()]
+        return [entry.reason for entry in book.runs.all()]
     finally:
-        ledger.close()
+        book.close()
 
 
 def numbers(folder: Path, name: str = "pages.jsonl") -> list[int]:
@@ -240,14 +240,14 @@ def test_component_failures_are_recorded_and_retried_by_resumed_crawl(
     flat_site: Site, tmp_path: Path
 ) -> None:
     run_project(flat_site, tmp_path, BREAK="1")
-    ledger = Book(tmp_path / ".scrapy/contentspider/my.sqlite", read_only=True)
-    assert ledger.runs.all()[-1].reason == "incomplete"
-    found = {url.rpartition("/")[2]: reason for reason, _, url in ledger.frontier.reasons("retry")}
+    book = Book(tmp_path / ".scrapy/contentspider/my.sqlite", read_only=True)
+    assert book.runs.all()[-1].reason == "incomplete"
+    found = {url.rpartition("/")[2]: reason for reason, _, url in book.frontier.reasons("retry")}
     assert found.keys() == {"3", "5"}
     assert "in the callback" in found["3"]
     assert "a component failed" in found["5"]
-    assert sum(ledger.items.held_counts().values()) == 1, "the item that failed in a pipeline"
-    ledger.close()
+    assert sum(book.items.held_counts().values()) == 1, "the item that failed in a pipeline"
+    book.close()
     assert numbers(tmp_path) == [number for number in range(60) if number not in (3, 4, 5)]
     run_project(flat_site, tmp_path)
     assert numbers(tmp_path) == list(range(60))
@@ -264,9 +264,9 @@ def test_page_that_kills_process_is_given_up_after_repeated_deaths(
             break
     assert runs == 5, "three deaths that are known, after one that nobody saw"
     assert numbers(tmp_path) == [number for number in range(60) if number != 3]
-    ledger = Book(tmp_path / ".scrapy/contentspider/my.sqlite", read_only=True)
-    assert [url for _, _, url in ledger.frontier.reasons("failed")] == [f"{flat_site.url}/3"]
-    ledger.close()
+    book = Book(tmp_path / ".scrapy/contentspider/my.sqlite", read_only=True)
+    assert [url for _, _, url in book.frontier.reasons("failed")] == [f"{flat_site.url}/3"]
+    book.close()
 
 
 def test_state_is_stored_without_scrapy_cfg_and_in_state_dir(
@@ -293,7 +293,7 @@ def test_crawl_without_asyncio_logs_one_error(flat_site: Site, tmp_path: Path) -
     assert flat_site.requests == []
 
 
-def test_password_appears_in_neither_ledger_nor_log(flat_site: Site, tmp_path: Path) -> None:
+def test_password_appears_in_neither_book_nor_log(flat_site: Site, tmp_path: Path) -> None:
     flat_site.add("/", f"<a href={flat_site.url.replace('//', '//me:secret@')}/9>Nine</a>")
     said = run_project(flat_site, tmp_path, SETTINGS=repr({"LOG_LEVEL": "DEBUG"}))
     assert "secret" not in said

@@ -206,15 +206,15 @@ def test_pages_stay_known_when_login_of_later_crawl_fails(
     secret = {VARIABLE: login_django.PASSWORD}
     done, stats = crawl(django, tmp_path, **secret)
     assert done.returncode == Outcome.COMPLETE
-    count = stats["contentspider/history/new"]
+    count = stats["contentspider/changes/new"]
     assert count >= PAGES
     done, stats = crawl(django, tmp_path, **secret)
     assert done.returncode == Outcome.COMPLETE
     assert stats["contentspider/login/hosts"] == 1
-    assert stats["contentspider/history/unchanged"] == count
+    assert stats["contentspider/changes/unchanged"] == count
     done, stats = crawl(django, tmp_path, **{VARIABLE: "wr0ng-Kamel"})
     assert done.returncode == Outcome.NOTHING_READ
-    assert not stats.get("contentspider/history/gone")
+    assert not stats.get("contentspider/changes/gone")
     done, stats = crawl(django, tmp_path, "--resume", **secret)
     assert done.returncode == Outcome.COMPLETE
-    assert stats["contentspider/history/unchanged"] == count
+    assert stats["contentspider/changes/unchanged"] == count

@@ -370,16 +370,16 @@ def test_damaged_history_is_set_aside_and_logged(again: Recrawls) -> None:
 
 def test_items_have_no_change_field_without_history(site: Site, tmp_path: Path) -> None:
     recrawls = Recrawls(site, tmp_path)
-    items = recrawls.crawl("-s", "CONTENTSPIDER_HISTORY=False")
+    items = recrawls.crawl("-s", "CONTENTSPIDER_COMPARE=False")
     assert {item["change"] for item in items.values()} == {""}
     assert not run("changes", site.url, cwd=tmp_path).stdout
 
 
 def test_pages_beyond_history_size_are_compared_by_hash(site: Site, tmp_path: Path) -> None:
     recrawls = Recrawls(site, tmp_path)
-    recrawls.crawl("-s", "CONTENTSPIDER_HISTORY_MB=0")
+    recrawls.crawl("-s", "CONTENTSPIDER_BOOK_MB=0")
     recrawls.articles["/3"] = recrawls.articles["/3"].replace(prose(3, 1), prose("edited"))
-    assert recrawls.crawl("-s", "CONTENTSPIDER_HISTORY_MB=0")["/3"]["change"] == "changed"
+    assert recrawls.crawl("-s", "CONTENTSPIDER_BOOK_MB=0")["/3"]["change"] == "changed"
     (path,) = (tmp_path / ".scrapy/contentspider").glob("*.sqlite")
     history = Book(path, read_only=True)
     known = next(page for page in history.known.live() if page.url.endswith("/3"))

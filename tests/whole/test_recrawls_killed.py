@@ -59,7 +59,7 @@ sys.exit(main(sys.argv[2:]))
 """
 FIELDS = ("--fields", "fields.toml")
 LEARNING = "learning"
-KEEPER = "contentspider.crawl.queue.keeper:LedgerKeeper"
+KEEPER = "contentspider.crawl.queue.keeper:BookKeeper"
 BOOK = "contentspider.state.book"
 OUTPUT = "contentspider.state.files.output:JsonLinesWriter"
 # Around the steps of a page (its version is written, its item is taken, it is settled, it is

@@ -60,8 +60,8 @@ def test_only_pages_with_another_text_are_changed_after_a_redesign(redesigned: F
     refiltered = {url for url, kind in kinds.items() if kind == "refiltered"}
     assert refiltered <= {f"/{number}" for number in range(1, REDESIGNED)}
     stats = redesigned.stats()
-    assert stats["history/changed"] == 2
-    assert stats["history/refiltered"] == len(refiltered)
+    assert stats["changes/changed"] == 2
+    assert stats["changes/refiltered"] == len(refiltered)
     documents = redesigned.documents()
     assert all(documents[url] != before[url] for url in refiltered | changed), "it has the new text"
     assert all(documents[url] == before[url] for url in before.keys() - refiltered - changed)
@@ -93,4 +93,4 @@ def test_failed_relearning_is_an_incomplete_crawl(fault: str, redesigned: Faulty
     assert redesigned.stats()["models/saved"] == 1
     if SAVE not in fault:
         assert redesigned.items()["/5"]["model_version"] != version
-        assert redesigned.stats()["history/refiltered"]
+        assert redesigned.stats()["changes/refiltered"]

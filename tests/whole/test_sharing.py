@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from contentspider.state.stores.models import open_models
 from contentspider.state.stores.remote import RemoteError
-from contentspider.state.stores.shared_models import open_models
 from tests.conftest import Site, read_jsonl, run
 from tests.messages import wording
 from tests.sites import article
@@ -41,7 +41,7 @@ class Machines:
         folder.mkdir(exist_ok=True)
         done = run(
             *("crawl", self.site.url, "--own-site", "--no-sitemaps", "-o", "pages.jsonl"),
-            *("--models", f"{self.url}/models", "--history", f"{self.url}/histories"),
+            *("--models", f"{self.url}/models", "--books", f"{self.url}/histories"),
             *options,
             cwd=folder,
             check=False,

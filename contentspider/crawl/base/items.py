@@ -1,18 +1,105 @@
-"""`ContentItem`, and the mapping of its fields to the fields of other item classes."""
+"""`ContentItem`, the mapping of its fields to other item classes, and the page of each item."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import ref
 
 from itemadapter import ItemAdapter
 
-from contentspider.crawl.base.binding import Bindable, bind
+from contentspider.crawl.base.meta import BINDINGS_META_KEY, PAGE_META_KEY, ROW_META_KEY
 from contentspider.site.models.item import ItemFields
+from contentspider.state.book.items import ItemBinding
 
 if TYPE_CHECKING:
     from scrapy.http import Response
+
+    from contentspider.page.input.page import Page
+    from contentspider.site.models.model import SiteModel
+
+# Items without weak references (plain dicts) that stay bound at one time; the oldest is forgotten.
+MAX_KEPT_ALIVE = 5_000
+
+Item = TypeVar("Item")
+
+
+class Bindable:
+    """An item that stores its page in a private slot, which copies of the item share."""
+
+    __slots__ = ("_contentspider_bound",)
+    _contentspider_bound: ItemBinding | None
+
+
+class Bindings:
+    """Maps items, by their identity, to their pages; to None if the response was not HTML."""
+
+    def __init__(self) -> None:
+        # Called with each item that is bound. It fills the items of `scrapy parse`, which runs no
+        # pipeline.
+        self.on_bind: Callable[[object], None] | None = None
+        # Returns the model of the site of an address, None until the site is learned.
+        self.model_of: Callable[[str], SiteModel | None] = lambda url: None
+        self._pages: dict[int, tuple[object, ItemBinding | None, bool]] = {}
+        self._kept_alive: OrderedDict[int, object] = OrderedDict()
+
+    def bind(self, item: object, page: Page | None, row: int | None = None) -> None:
+        """Bind an item to a page, and to the *row* of the page's address in the book."""
+        self.put(item, ItemBinding(page, row) if page is not None else None, is_bound=True)
+        if self.on_bind:
+            self.on_bind(item)
+
+    def put(self, item: object, hand: ItemBinding | None, is_bound: bool = False) -> None:
+        """Store the page of an item until `take`; if the item *is_bound*, as long as it lives."""
+        if isinstance(item, Bindable):
+            item._contentspider_bound = hand
+            return
+        number, pages = id(item), self._pages
+        try:
+            watch: object = ref(item, lambda _: pages.pop(number, None))
+        except TypeError:
+            watch = self._kept_alive[number] = item
+            if len(self._kept_alive) > MAX_KEPT_ALIVE:
+                pages.pop(self._kept_alive.popitem(last=False)[0], None)
+        was_bound = number in pages and pages[number][2]
+        pages[number] = (watch, hand, is_bound or was_bound)
+
+    def has(self, item: object) -> bool:
+        """Tell whether a page, or the absence of a page, is stored for an item."""
+        if isinstance(item, Bindable):
+            return hasattr(item, "_contentspider_bound")
+        return id(item) in self._pages
+
+    def get(self, item: object) -> ItemBinding | None:
+        """Return the page of an item; None if the item was never bound, or bound to None."""
+        if isinstance(item, Bindable):
+            return getattr(item, "_contentspider_bound", None)
+        return self._pages.get(id(item), (None, None))[1]
+
+    def take(self, item: object) -> ItemBinding | None:
+        """Return the page of an item that reached our pipeline. Forget the page, unless the item
+        was bound with `bind`.
+        """
+        hand, number = self.get(item), id(item)
+        if number in self._pages and not self._pages[number][2]:
+            del self._pages[number]
+            self._kept_alive.pop(number, None)
+        return hand
+
+
+def bind(item: Item, response: Response) -> Item:
+    """Bind an item of yours to the page of a response, and return the item. The pipeline fills the
+    item with the content of that page.
+
+    An item that is not bound gets the page whose callback yields it. An unbound item that arrives
+    in ``cb_kwargs`` or ``meta`` gets no page. `ContentItem.from_response` binds its item.
+    """
+    meta: dict[str, Any] = response.meta if response.request is not None else {}
+    bindings: Bindings = meta.get(BINDINGS_META_KEY) or Bindings()
+    bindings.bind(item, meta.get(PAGE_META_KEY), meta.get(ROW_META_KEY))
+    return item
 
 
 @dataclass

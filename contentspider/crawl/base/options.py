@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,7 +37,7 @@ def option(default: Any, text: str, **where: Any) -> Any:
     return field(metadata={"default": default, "help": text, **where})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CrawlOptions:
     """The checked options of a crawl: ``learn_pages`` is ``CONTENTSPIDER_LEARN_PAGES``."""
 
@@ -90,6 +91,10 @@ class CrawlOptions:
     )
     obey_meta_robots: bool = option(
         True, "Obey noindex and nofollow of pages (meta robots, X-Robots-Tag)."
+    )
+    alternates: bool = option(
+        False, "Request pages in other languages that only hreflang names, in pages and sitemaps"
+        " (docs/fetching.md)."
     )
     obey_directives: bool = option(
         True, "Leave out text that its owner excludes from search engines: data-nosnippet,"
@@ -188,14 +193,14 @@ class CrawlOptions:
         "", "Folder of books (default: .scrapy/contentspider in the project or current folder).",
         flags="--state-dir", metavar="DIR", group=FILES,
     )
-    history: bool = option(
+    compare: bool = option(
         True, "Compare the pages of durable crawls with the known pages (docs/recrawls.md)."
     )
-    history_url: str = option(
+    books_url: str = option(
         "", "A store of books that machines share (s3://..., docs/sharing.md).",
-        flags="--history", metavar="URL", group=FILES, in_sites=True,
+        flags="--books", metavar="URL", group=FILES, in_sites=True,
     )
-    history_mb: int = option(
+    book_mb: int = option(
         1_000, "Size of a book in megabytes from which no more whole pages are added to it.",
         minimum=0,
     )
@@ -298,7 +303,7 @@ class CrawlOptions:
             require("monitors", "Spidermon, which EXTENSIONS names,")
         return options
 
-    @property
+    @cached_property
     def learning(self) -> LearningOptions:
         """The options of learning; raises `SettingError` if one of them cannot be used."""
         from contentspider.site.learn.options import LearningOptions, OptionError
@@ -341,8 +346,8 @@ class CrawlOptions:
         assert self.fields_file
         if self.logins:
             self._check_logins()
-        if not (self.durable and self.history):
-            self._check_history_unused()
+        if not (self.durable and self.compare):
+            self._check_no_comparison()
         self._check_stores()
 
     def _check_logins(self) -> None:
@@ -354,26 +359,26 @@ class CrawlOptions:
                 code="login-unsupported",
             )
 
-    def _check_history_unused(self) -> None:
+    def _check_no_comparison(self) -> None:
         """Raise `SettingError` if an option needs the known pages, which this crawl lacks."""
-        for name in ("due", "index", "history_url"):
+        for name in ("due", "index", "books_url"):
             if getattr(self, name):
                 raise SettingError(
                     f"{PREFIX}{name.upper()} cannot be used: it needs the known pages, and so"
-                    " CONTENTSPIDER_DURABLE=True and CONTENTSPIDER_HISTORY=True"
+                    " CONTENTSPIDER_DURABLE=True and CONTENTSPIDER_COMPARE=True"
                 )
 
     def _check_stores(self) -> None:
         """Raise `SettingError` if the URL of a store cannot be used."""
-        for name in ("models_dir", "history_url"):
+        for name in ("models_dir", "books_url"):
             if is_url(url := getattr(self, name)):
                 try:
                     check_url(url)
                 except RemoteError as error:
                     raise SettingError(f"{PREFIX}{name.upper()}: {error}") from error
-        if self.history_url and not is_url(self.history_url):
+        if self.books_url and not is_url(self.books_url):
             raise SettingError(
-                f"CONTENTSPIDER_HISTORY_URL={self.history_url!r} cannot be used: give a URL such as"
+                f"CONTENTSPIDER_BOOKS_URL={self.books_url!r} cannot be used: give a URL such as"
                 " 's3://bucket/books', or 'file:///folder'"
             )
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from contextlib import suppress
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -12,40 +14,34 @@ from scrapy.exceptions import DontCloseSpider
 from scrapy.pipelines import ItemPipelineManager
 
 from contentspider.crawl.base.engine import Component, extension, pass_item, wake
-from contentspider.crawl.base.machine import shortage
+from contentspider.crawl.base.known_page import as_known
 from contentspider.crawl.base.options import CrawlOptions
-from contentspider.crawl.learning.learn_process import LearningStoppedError
+from contentspider.crawl.learning.hidden import HiddenPages
 from contentspider.crawl.learning.models import (
     CrawlModels,
+    SiteLearning,
     SiteState,
     learned_sites,
     unlearned_sites,
 )
 from contentspider.crawl.learning.site_items import pass_site_items
-from contentspider.crawl.queue.keeper import LedgerKeeper
+from contentspider.crawl.queue.keeper import BookKeeper
 from contentspider.ground.addresses import absolute
-from contentspider.ground.errors import NotEnoughTextError
+from contentspider.ground.errors import StateError
 from contentspider.ground.sites import SiteKeys
-from contentspider.site.hidden import SiteAnswers
 from contentspider.site.models.record import page_id
-from contentspider.state.crawls.books import HIDDEN_FACT
-from contentspider.state.outcome import HIDDEN_STAT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from scrapy.crawler import Crawler
 
-    from contentspider.crawl.base.binding import Bindings
+    from contentspider.crawl.base.items import Bindings
+    from contentspider.crawl.base.known_page import KnownPage
     from contentspider.page.input.page import Page
-    from contentspider.site.hidden import Answer
-    from contentspider.site.models.model import SiteModel
     from contentspider.state.book.items import ItemBinding
 
 logger = logging.getLogger(__name__)
-
-ANSWERS_FACT = "answers/"  # followed by a site: the answers of its addresses so far
-NOTED_EACH = 50  # a run that resumes a killed one may lack so many answers, of large sites only
 
 
 class ItemHolder(Component):
@@ -59,16 +55,24 @@ class ItemHolder(Component):
         self.keys = SiteKeys(self.options.site_by)
         self.models = CrawlModels(self.options, self.stats)
         self.sites: dict[str, SiteState] = {}
-        self._answers: dict[str, SiteAnswers] = {}
-        self._is_closing = False
         self._max_tasks = crawler.settings.getint("CONCURRENT_ITEMS")
         crawler.signals.connect(self.opened, signal=signals.spider_opened)
         crawler.signals.connect(self._on_idle, signal=signals.spider_idle)
 
     @cached_property
-    def keeper(self) -> LedgerKeeper:
+    def keeper(self) -> BookKeeper:
         """The keeper of the crawl's book."""
-        return extension(self.crawler, LedgerKeeper)
+        return extension(self.crawler, BookKeeper)
+
+    @cached_property
+    def learning(self) -> SiteLearning:
+        """Learns the sites of the crawl."""
+        return SiteLearning(self.keeper, self.models)
+
+    @cached_property
+    def hidden(self) -> HiddenPages:
+        """Tells which pages stand for others that their site hides."""
+        return HiddenPages(self.keeper, self.keys)
 
     @cached_property
     def bindings(self) -> Bindings:
@@ -84,13 +88,14 @@ class ItemHolder(Component):
     def state_of(self, key: str) -> SiteState:
         """Return the state of a site by its key; loads the stored model the first time."""
         if key not in self.sites:
-            state = self.sites[key] = SiteState(key)
+            state = SiteState(key, reading_options=self._reading_options)
+            self.sites[key] = state
             is_of_crawl = self.keeper.is_resumed and (
                 key in learned_sites(self.keeper) or key in unlearned_sites(self.keeper)
             )
             may_load = is_of_crawl or not (self.options.relearn or self._is_stale(key))
             if may_load and (model := self.models.load(key)) is not None:
-                self._use(state, model)
+                self.learning.use(state, model)
                 state.is_early, state.is_stored = is_of_crawl, True
         return self.sites[key]
 
@@ -100,42 +105,26 @@ class ItemHolder(Component):
         revisits = self.keeper.revisits
         return is_whole and revisits is not None and key in revisits.stale
 
-    def _use(self, state: SiteState, model: SiteModel) -> None:
-        state.use(model)
-        self.models.note_quality(state.key, model)
+    def known_page(self, page: Page, state: SiteState) -> KnownPage | None:
+        """Return a page that need not be read again under the present model; None for others."""
+        known = as_known(page)
+        is_same = known is not None and known.reading.key == state.reading_key
+        return known if is_same else None
 
-    def answers(self, key: str) -> SiteAnswers:
-        """Return the answers of a site's addresses in this crawl, which show if it hides pages."""
-        if key not in self._answers:
-            stored = self.keeper.book.runs.fact(f"{ANSWERS_FACT}{key}")
-            self._answers[key] = SiteAnswers.load(stored) if stored else SiteAnswers()
-        return self._answers[key]
-
-    def note_answer(self, url: str, answer: Answer | None) -> None:
-        """Note the answer of an address; None for a page that surely has a text of its own."""
-        key = self.keys.key(url)
-        answers = self.answers(key)
-        if answer is None:
-            answers.note_other()
-        else:
-            answers.note(answer)
-        if answers.count < NOTED_EACH or answers.count % NOTED_EACH == 0:
-            self._store_answers(key)
-
-    def _store_answers(self, key: str) -> None:
-        """Store the answers of a site for a run that resumes this one."""
-        with self.keeper.guarded:
-            self.keeper.book.runs.set_fact(f"{ANSWERS_FACT}{key}", self._answers[key].dump())
-
-    def hiding(self, page: Page, key: str) -> str:
-        """Return `SHELL` or `WALL` if a page of a site stands for others that the site hides."""
-        is_asked = self._may_hide and not page.is_document
-        return self.answers(key).kind_of(page) if is_asked else ""
-
-    @property
-    def _may_hide(self) -> bool:
-        """Whether the crawl leaves pages out that stand for others."""
-        return not (self.options.force or self.keeper.is_broken or self.keeper.is_inspection)
+    @cached_property
+    def _reading_options(self) -> str:
+        options = self.options
+        prior, fields_file = None, options.fields_file
+        with suppress(StateError):  # who learns, or loads a model, reports a broken prior
+            prior = self.models.prior
+        return repr(
+            (
+                replace(options.learning, fields=""),
+                prior.digest if prior is not None else "",
+                (fields_file.selectors_digest, fields_file.examples_digest),
+                options.site_by,
+            )
+        )
 
     def hold(self, item: Any, hand: ItemBinding) -> bool:
         """Tell whether an item must stop here, because it is held now or was recorded before."""
@@ -145,20 +134,18 @@ class ItemHolder(Component):
         if keeper.is_inspection:
             return False
         state, page = self.site(hand.page.url), hand.page
+        # The end of the crawl tells whether a page stands for others that the site hides.
+        may_stand = not hand.is_unsent and not self.learning.is_closing
         may_wait = not keeper.is_broken and not page.is_document
-        if may_wait and (_must_wait(state, page) or self._may_stand_for_others(hand, state.key)):
+        if self.known_page(page, state) is not None and state.is_settled:
+            state.note_known()
+        elif may_wait and (
+            _must_wait(state, page) or (may_stand and self.hidden.may_be(page, state.key))
+        ):
             return self._hold(state, item, hand)
         with keeper.guarded:
             return hand.key is not None and keeper.book.items.has_item(hand.key)
         return keeper.is_stopping
-
-    def _may_stand_for_others(self, hand: ItemBinding, key: str) -> bool:
-        """Tell whether an item must wait for the end of the crawl, which tells whether its page
-        stands for others that the site hides.
-        """
-        if hand.is_unsent or self._is_closing or not self._may_hide:
-            return False
-        return self.answers(key).is_suspect(hand.page)
 
     def _hold(self, state: SiteState, item: Any, hand: ItemBinding) -> bool:
         """Hold an item in the book; False if the book is broken, so that the item passes."""
@@ -199,9 +186,9 @@ class ItemHolder(Component):
                 return
             if not self._may_wait_for_next_run:
                 if not state.is_ready:
-                    await self._learn(state, is_last)
-                elif state.is_drifted and not self._is_closing:
-                    await self._mend(state)
+                    await self.learning.learn(state, is_last)
+                elif state.is_drifted and not self.learning.is_closing:
+                    await self.learning.mend(state)
             if state.is_ready:
                 await self._release(state)
         finally:
@@ -211,96 +198,19 @@ class ItemHolder(Component):
         """Leave the held items out whose pages stand for others, if the site hides its pages;
         before the end of the crawl they stay held. Tell whether nothing else is left to do.
         """
-        if not self._may_hide or self.answers(state.key).hidden() is None:
+        if self.hidden.of(state.key) is None:
             return False
         if not is_last:
             state.try_at = 2 * state.pages
             return not state.is_ready
-        await self._release(state, lambda page: bool(self.hiding(page, state.key)))
+        await self._release(state, lambda page: bool(self.hidden.kind_of(page, state.key)))
         return not state.held
-
-    async def _learn(self, state: SiteState, is_last: bool) -> None:
-        """Learn a site from its held pages, and save the model if it is good enough. If learning
-        fails, the site's items pass unfiltered.
-        """
-        state.is_early = not is_last
-        try:
-            model = (await self.models.learn(self.keeper, state)).model
-        except NotEnoughTextError as error:
-            self._give_up(state, error)
-        except LearningStoppedError:
-            logger.info("%s: its items stay held, because the crawl was told to end", state.key)
-        except MemoryError:
-            self.keeper.fail(shortage())
-            state.failed = not self.keeper.is_durable
-        except Exception as error:  # noqa: BLE001 - the crawl continues after any error (no thread, no memory)
-            self._give_up(state, error)
-        else:
-            if is_last or state.is_enough(model, self.options.learn_pages):
-                self.stats.inc_value("contentspider/sites/learned")
-                self.keep(state, model, is_whole=not self._is_closing)
-
-    def _give_up(self, state: SiteState, error: Exception) -> None:
-        """Use the stored model of a site that cannot be learned again. Without one, the site's
-        items pass unfiltered.
-        """
-        if (model := self.models.load(state.key)) is not None:
-            self._use(state, model)
-            self.models.note_outdated(self.keeper, state, error)
-            return
-        state.failed = True
-        if isinstance(error, NotEnoughTextError):
-            logger.warning("%s; its items pass unfiltered", error)
-            return
-        logger.error(
-            f"{state.key} could not be learned from its {state.held} pages ({error}). Its items"
-            " pass with all of their text and model_version 'unfiltered', and the crawl counts"
-            " as incomplete"
-        )
-        self.stats.inc_value("contentspider/sites/failed")
-
-    async def _mend(self, state: SiteState) -> None:
-        """Learn a site again whose held pages have a template that its model does not know."""
-        model = await self.models.mend(self.keeper, state)
-        if model is not None:
-            self.stats.inc_value("contentspider/sites/learned")
-            self.keep(state, model, is_whole=not self._is_closing)
-            state.is_early = False
-        elif state.is_drifted:
-            # Otherwise every further page would report the same template.
-            state.watch = None
-
-    async def _relearn(self, state: SiteState) -> None:
-        """Replace the model of the first pages with a model of the whole site."""
-        state.is_early = False
-        self.keeper.commit()
-        try:
-            model = (await self.models.learn(self.keeper, state)).model
-            self.keep(state, model, is_whole=not self._is_closing)
-        except LearningStoppedError:
-            logger.info("%s: the model of the first pages stays", state.key)
-        except Exception as error:  # noqa: BLE001 - after any error the present model is used
-            self.models.note_outdated(self.keeper, state, error)
-        finally:
-            wake(self.crawler)
 
     @property
     def _may_wait_for_next_run(self) -> bool:
         """Whether the crawl ends before its end, so that a resumed run learns and releases."""
         is_interrupted = self.keeper.is_durable and self.keeper.interruption.is_set
         return self.keeper.is_stopping or is_interrupted
-
-    def keep(self, state: SiteState, model: SiteModel, is_whole: bool) -> None:
-        """Use a model from now on, and save it. *is_whole*: the crawl was not stopped before the
-        model was learned.
-        """
-        self.save(state, model, is_whole)
-        self._use(state, model)
-
-    def save(self, state: SiteState, model: SiteModel, is_whole: bool) -> None:
-        """Save a model for the next crawl if this crawl has seen the whole site."""
-        is_limited = getattr(self.crawler.spider, "is_limited", False)
-        self.models.save(self.keeper, state, model, is_limited or not is_whole)
 
     async def _release(
         self, state: SiteState, is_sent: Callable[[Page], bool] = lambda _: True
@@ -361,7 +271,7 @@ class ItemHolder(Component):
             if state.held or state.is_drifted:
                 self.begin_work(state)
             elif state.is_early and state.model and not state.is_busy:
-                state.work = asyncio.create_task(self._relearn(state))
+                state.work = asyncio.create_task(self.learning.relearn(state))
         if any(state.is_busy for state in self.sites.values()):
             raise DontCloseSpider
 
@@ -369,7 +279,7 @@ class ItemHolder(Component):
         """Learn the remaining sites and send their items before the pipelines close. If a durable
         crawl was interrupted, the items stay held for the next run.
         """
-        self._is_closing = True
+        self.learning.is_closing = True
         for state in self.sites.values():
             if state.work and state.is_busy:
                 await state.work
@@ -383,26 +293,9 @@ class ItemHolder(Component):
                 )
                 continue
             await self._learn_and_release(state)
-        self._tell_hidden()
+        self.hidden.tell()
         self._complete_states()
         await pass_site_items(self.keeper, self.options)
-
-    def _tell_hidden(self) -> None:
-        """Count the addresses of sites that hide their pages, and store the answers of all."""
-        hidden: dict[str, str] = {}
-        for key, answers in self._answers.items():
-            self._store_answers(key)
-            if not self._may_hide or (found := answers.hidden()) is None:
-                continue
-            kind, group = found
-            hidden[key] = kind
-            self.stats.set_value(f"{HIDDEN_STAT}{kind}/{key}", group.count)
-            logger.warning(
-                "%s: %d of %d addresses give the same page (%s), such as %s",
-                *(key, group.count, answers.count, kind, ", ".join(group.named[:3])),
-            )
-        with self.keeper.guarded:
-            self.keeper.book.runs.set_fact(HIDDEN_FACT, hidden)
 
     def _complete_states(self) -> None:
         """Give the models of a resumed crawl's sites to `Revisits`. This run may have read no page

@@ -9,17 +9,21 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import blake2b
 from threading import Event
 from typing import TYPE_CHECKING
 
 from scrapy.utils.asyncio import run_in_thread
 
+from contentspider.crawl.base.engine import wake
+from contentspider.crawl.base.state import shortage
 from contentspider.crawl.learning.learn_process import (
     Learned,
     LearningStoppedError,
     LearningTimeoutError,
     learn_in_process,
 )
+from contentspider.ground import __version__
 from contentspider.ground.errors import (
     ContentSpiderError,
     NotEnoughTextError,
@@ -29,20 +33,20 @@ from contentspider.ground.errors import (
 from contentspider.ground.sites import SiteKeys
 from contentspider.recrawl.drift import Drift
 from contentspider.site.judge.prior import Prior
-from contentspider.site.models.generations import DRIFT
+from contentspider.site.models.folder import DRIFT
 from contentspider.site.vote.labels import VOTES
 from contentspider.state.outcome import (
+    DOUBT_STAT,
     DOUBTFUL_STAT,
     F1_STAT,
     LEARNED_STAT,
-    LOST_STAT,
     OUTDATED_STAT,
     PAGES_STAT,
     REFUSED_STAT,
     UNLEARNED_FACT,
 )
+from contentspider.state.stores.models import open_models
 from contentspider.state.stores.remote import RemoteError
-from contentspider.state.stores.shared_models import open_models
 
 if TYPE_CHECKING:
     from scrapy.statscollectors import StatsCollector
@@ -52,6 +56,7 @@ if TYPE_CHECKING:
     from contentspider.page.input.overrides import Overrides
     from contentspider.page.input.page import Page
     from contentspider.site.models.model import SiteModel
+    from contentspider.site.models.record import Extraction
 
 logger = logging.getLogger(__name__)
 
@@ -61,7 +66,7 @@ LEARN_SECS = 300.0
 SAME_SCORE = 0.02
 # From this many pages on, a site is learned early; the model is used if its F1 is high enough.
 FIRST_TRY = 500
-KNOWN_F1 = 0.95
+KNOWN_F1 = 0.94
 
 
 @dataclass(slots=True)
@@ -74,6 +79,7 @@ class SiteState:
     the model was learned from the first pages and will be learned again. *watch* looks for
     templates that the model does not know. *is_stored*: the model is saved for the next crawl.
     *is_outdated*: the site could not be learned again, although its template has changed.
+    *reading_options* tells the options of the crawl that decide what becomes of a page.
     """
 
     key: str
@@ -89,6 +95,7 @@ class SiteState:
     is_stored: bool = False
     try_at: int = 0
     is_outdated: bool = False
+    reading_options: str = ""
 
     @property
     def is_ready(self) -> bool:
@@ -99,6 +106,20 @@ class SiteState:
     def is_busy(self) -> bool:
         """Whether the site is being learned, or its held items are being sent."""
         return bool(self.work and not self.work.done())
+
+    @property
+    def reading_key(self) -> bytes:
+        """A key that changes with all that decides what becomes of the site's pages, beside the
+        pages: its model, the options of the crawl, and the version of this package.
+        """
+        text = f"{__version__} {self.reading_options} {self.key} {self.version}"
+        return blake2b(text.encode("utf-8", "replace"), digest_size=8).digest()
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether the site has a stored model, which does not change at present."""
+        is_new = self.is_early or self.is_outdated or self.is_busy
+        return self.model is not None and self.is_stored and not is_new
 
     @property
     def is_drifted(self) -> bool:
@@ -118,10 +139,21 @@ class SiteState:
             logger.warning("%s: whether its template is new cannot be told (%s)", page.url, kind)
             return False
 
+    def note_known(self) -> None:
+        """Count a page that is as it was when the model was learned."""
+        if self.watch is not None:
+            self.watch.note_known()
+
     def use(self, model: SiteModel) -> None:
         """Use a *model* from now on, and watch whether it knows the site's templates."""
         self.model, self.version, self.watch = model, model.version, Drift(model)
         self.is_outdated = False
+
+    def extract(self, page: Page, keep_teasers: bool) -> Extraction | None:
+        """Return the content of a page by the model; None without a model, and for documents."""
+        if self.model is None or page.is_document:
+            return None
+        return self.model.extract(page, keep_teasers)
 
     def is_time(self, max_pages: int) -> bool:
         """Tell whether enough pages are held to learn the site; *max_pages* always are."""
@@ -341,7 +373,7 @@ class CrawlModels:
                 self._stats.set_value(name, 0)
         for template in quality.doubtful:
             self._stats.set_value(prefix + template.slot, template.pages)
-            self._stats.set_value(f"{LOST_STAT}{key}/{template.slot}", template.lost)
+            self._stats.set_value(f"{DOUBT_STAT}{key}/{template.slot}", template.doubt)
             logger.warning(
                 "%s: a template is doubtful: %s. 'contentspider report' shows its pages",
                 key,
@@ -353,6 +385,90 @@ class CrawlModels:
                 f"{key}: {quality}, less than CONTENTSPIDER_MIN_QUALITY={min_quality:g}. The worst"
                 f" pages: {worst}"
             )
+
+
+class SiteLearning:
+    """Learns the sites of a *crawl* at their time, and uses and saves their *models*."""
+
+    def __init__(self, crawl: CrawlState, models: CrawlModels) -> None:
+        self._crawl, self._models = crawl, models
+        # The crawl was told to end, or has ended: it may not have seen all of its sites.
+        self.is_closing = False
+
+    def use(self, state: SiteState, model: SiteModel) -> None:
+        """Use a model of a site from now on."""
+        state.use(model)
+        self._models.note_quality(state.key, model)
+
+    def _keep(self, state: SiteState, model: SiteModel) -> None:
+        """Use a model from now on, and save it if this crawl has seen the whole site."""
+        is_limited = getattr(self._crawl.crawler.spider, "is_limited", False)
+        self._models.save(self._crawl, state, model, is_limited or self.is_closing)
+        self.use(state, model)
+
+    async def learn(self, state: SiteState, is_last: bool) -> None:
+        """Learn a site from its held pages, and save the model if it is good enough. If learning
+        fails, the site's items pass unfiltered.
+        """
+        state.is_early = not is_last
+        try:
+            model = (await self._models.learn(self._crawl, state)).model
+        except NotEnoughTextError as error:
+            self._give_up(state, error)
+        except LearningStoppedError:
+            logger.info("%s: its items stay held, because the crawl was told to end", state.key)
+        except MemoryError:
+            self._crawl.fail(shortage())
+            state.failed = not self._crawl.is_durable
+        except Exception as error:  # noqa: BLE001 - the crawl continues after any error (no thread, no memory)
+            self._give_up(state, error)
+        else:
+            if is_last or state.is_enough(model, self._crawl.options.learn_pages):
+                self._crawl.stats.inc_value("contentspider/sites/learned")
+                self._keep(state, model)
+
+    def _give_up(self, state: SiteState, error: Exception) -> None:
+        """Use the stored model of a site that cannot be learned again. Without one, the site's
+        items pass unfiltered.
+        """
+        if (model := self._models.load(state.key)) is not None:
+            self.use(state, model)
+            self._models.note_outdated(self._crawl, state, error)
+            return
+        state.failed = True
+        if isinstance(error, NotEnoughTextError):
+            logger.warning("%s; its items pass unfiltered", error)
+            return
+        logger.error(
+            f"{state.key} could not be learned from its {state.held} pages ({error}). Its items"
+            " pass with all of their text and model_version 'unfiltered', and the crawl counts"
+            " as incomplete"
+        )
+        self._crawl.stats.inc_value("contentspider/sites/failed")
+
+    async def mend(self, state: SiteState) -> None:
+        """Learn a site again whose held pages have a template that its model does not know."""
+        model = await self._models.mend(self._crawl, state)
+        if model is not None:
+            self._crawl.stats.inc_value("contentspider/sites/learned")
+            self._keep(state, model)
+            state.is_early = False
+        elif state.is_drifted:
+            # Otherwise every further page would report the same template.
+            state.watch = None
+
+    async def relearn(self, state: SiteState) -> None:
+        """Replace the model of the first pages with a model of the whole site."""
+        state.is_early = False
+        self._crawl.commit()
+        try:
+            self._keep(state, (await self._models.learn(self._crawl, state)).model)
+        except LearningStoppedError:
+            logger.info("%s: the model of the first pages stays", state.key)
+        except Exception as error:  # noqa: BLE001 - after any error the present model is used
+            self._models.note_outdated(self._crawl, state, error)
+        finally:
+            wake(self._crawl.crawler)
 
 
 def learned_sites(crawl: CrawlState) -> list[str]:

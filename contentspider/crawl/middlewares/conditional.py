@@ -29,7 +29,7 @@ from contentspider.crawl.base.outcomes import (
     status_reason,
 )
 from contentspider.crawl.learning.holder import ItemHolder
-from contentspider.crawl.queue.keeper import LedgerKeeper
+from contentspider.crawl.queue.keeper import BookKeeper
 from contentspider.crawl.revisits.due_pages import CHECKED_EACH
 from contentspider.state.book.answers import Answer
 
@@ -50,6 +50,8 @@ BODY_VALIDATOR = "body:"
 # Headers that change how a page is read.
 READING_HEADERS = ("Content-Type", "X-Robots-Tag")
 CONDITIONAL_HEADERS = {"etag": "If-None-Match", "last_modified": "If-Modified-Since"}
+# The ETag of a compressed body: the name of the coding follows the tag of the file.
+CODED_ETAG = re.compile(r'((?:W/)?"[^"]+?)-{1,2}(?:gzip|deflate|br|zstd)"')
 
 
 class ConditionalMiddleware(Component):
@@ -89,7 +91,7 @@ class ConditionalMiddleware(Component):
         revisits = self.keeper.revisits
         if response.status != NOT_MODIFIED_STATUS or known_id is None or revisits is None:
             return response
-        page = revisits.stored_page(known_id)
+        page = self._unchanged(request, response, known_id) or revisits.stored_page(known_id)
         is_same_body = SAME_BODY in response.flags
         if page is None or (not is_same_body and self._must_check(request)):
             # If this crawl reads pages in another way than the last crawl, a difference does not
@@ -102,6 +104,15 @@ class ConditionalMiddleware(Component):
         self.stats.inc_value(f"contentspider/pages/{kind}")
         fields = {"headers": response.headers, "flags": [*response.flags, NOT_MODIFIED]}
         return HtmlResponse(response.url, request=request, encoding="utf-8", **fields)
+
+    def _unchanged(self, request: Request, response: Response, known_id: str) -> Page | None:
+        """Return a page that this crawl would read as the last one; None if it must be read."""
+        assert self.keeper.revisits
+        state = self.holder.site(response.url)
+        if not state.is_settled or request.meta.get("redirect_urls"):
+            return None
+        page = self.keeper.revisits.unchanged_page(known_id, state.reading_key)
+        return page if page is not None and page.url == response.url else None
 
     def _must_check(self, request: Request) -> bool:
         """Count an answer 304 of a site; tell whether its page must be fetched as a check."""
@@ -123,7 +134,7 @@ class SameBodyMiddleware(Component):
         # The text of a page that is rendered depends on more than its body.
         if not options.conditional or options.render != "never":
             raise NotConfigured
-        self.keeper = extension(crawler, LedgerKeeper)
+        self.keeper = extension(crawler, BookKeeper)
 
     def process_response(self, request: Request, response: Response) -> Response:
         """Return the response, without its body if that is known."""
@@ -150,17 +161,23 @@ def body_validator(response: Response, reading_key: str) -> str:
 
 
 def conditional_headers(previous: PageVersion | OwnAnswer) -> dict[str, str]:
-    """Return the headers that request an address only if it has changed since *previous*."""
+    """Return the headers that request an address only if it has changed since *previous*.
+
+    Apache's mod_deflate and mod_brotli add the coding to the ETag of a compressed body, but compare
+    with the tag of the file (2.4.71): both tags are sent.
+    """
     headers = {}
     for name, header_name in CONDITIONAL_HEADERS.items():
         validator = getattr(previous, name)
         if validator and not validator.startswith(BODY_VALIDATOR):
             headers[header_name] = validator
+    if coded := CODED_ETAG.fullmatch(headers.get("If-None-Match", "")):
+        headers["If-None-Match"] += f', {coded[1]}"'
     return headers
 
 
 def note_answer(
-    keeper: LedgerKeeper,
+    keeper: BookKeeper,
     response: Response,
     links: Mapping[str, Iterable[str]],
     reading_key: str = "",
@@ -185,8 +202,9 @@ def note_answer(
         is_unsent and SAME_BODY not in response.flags,
     )
     with keeper.guarded:
-        known_links = known_page.links if known_page is not None else None
-        number = keeper.book.answers.put_links(links, known_links)
+        number = known_page.links if known_page is not None else None
+        if not (is_unsent and links):  # otherwise the links are those of the known page
+            number = keeper.book.answers.put_links(links, number)
         keeper.book.answers.put(row, replace(answer, links=number))
 
 
@@ -222,7 +240,7 @@ def _moved_from(response: Response) -> tuple[tuple[str, str], ...]:
     return tuple((url, reason) for url, reason in moves if url != response.url)
 
 
-def previous_links(keeper: LedgerKeeper, response: Response) -> dict[str, tuple[str, ...]]:
+def previous_links(keeper: BookKeeper, response: Response) -> dict[str, tuple[str, ...]]:
     """Return the links that a page had at its last visit, with their texts, if it was not sent now,
     otherwise {}.
     """
@@ -231,8 +249,8 @@ def previous_links(keeper: LedgerKeeper, response: Response) -> dict[str, tuple[
     return keeper.revisits.previous_links(response.url)
 
 
-def replacement_of(keeper: LedgerKeeper, holder: ItemHolder, response: Response, page: Page) -> str:
-    """Return the kind of page that replaces a known page: see `Revisits.replacement_kind`."""
+def replacement_of(keeper: BookKeeper, holder: ItemHolder, response: Response, page: Page) -> str:
+    """Return the kind of page that replaces a known page: see `ReplacedPages.kind`."""
     if keeper.revisits is None or keeper.revisits.is_first or NOT_MODIFIED in response.flags:
         return ""
     has_password = isinstance(response, HtmlResponse) and PASSWORD.search(response.body)
@@ -241,4 +259,4 @@ def replacement_of(keeper: LedgerKeeper, holder: ItemHolder, response: Response,
         model = holder.site(response.url).model
         return model.extract(page).text if model is not None else ""
 
-    return keeper.revisits.replacement_kind(page, response.url, bool(has_password), content)
+    return keeper.revisits.replaced.kind(page, response.url, bool(has_password), content)

@@ -22,7 +22,7 @@ from contentspider.crawl.base.outcomes import NOT_MODIFIED_STATUS, Retry
 from contentspider.crawl.middlewares.guard import RefusedError
 from contentspider.crawl.middlewares.login_form import is_login_page
 from contentspider.crawl.middlewares.sessions import FormLogins, Session, redirect_target
-from contentspider.crawl.queue.keeper import LedgerKeeper
+from contentspider.crawl.queue.keeper import BookKeeper
 from contentspider.ground.addresses import origin_of, split_address
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class LoginMiddleware(Component):
         if not options.login:
             raise NotConfigured
         super().__init__(crawler)
-        self.keeper = extension(crawler, LedgerKeeper)
+        self.keeper = extension(crawler, BookKeeper)
         self._forms = FormLogins(crawler)
         self._sessions = {origin: Session(login) for origin, login in options.logins.items()}
         # For each request that was sent, the generation of its session.

@@ -13,7 +13,7 @@ from contentspider.crawl.base.meta import ROW_META_KEY, WAITS_META_KEY, WITNESS_
 from contentspider.crawl.base.outcomes import Retry
 from contentspider.crawl.middlewares.guard import GuardMiddleware
 from contentspider.crawl.middlewares.robots import RobotsUnreadError
-from contentspider.crawl.queue.keeper import LedgerKeeper
+from contentspider.crawl.queue.keeper import BookKeeper
 from contentspider.crawl.queue.outage import (
     FIRST_PAUSE_SECS,
     NO_SERVER,
@@ -48,14 +48,14 @@ class OutageMiddleware(Component):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        self.keeper = extension(crawler, LedgerKeeper)
+        self.keeper = extension(crawler, BookKeeper)
         self._retried_errors = tuple(map(load_object, crawler.settings.getlist("RETRY_EXCEPTIONS")))
 
     def process_request(self, request: Request) -> None:
         """Raise `LimitedError`, before the end of the run, if the address answers 429 while its
         host answers.
         """
-        seconds = self.keeper.hosts.wait_of(request.url)
+        seconds = self.keeper.hosts.delays.wait_of(request.url)
         may_be_asked = self.keeper.addresses.is_at_end or WITNESS_META_KEY in request.meta
         if seconds is not None and not may_be_asked:
             raise LimitedError(seconds)
@@ -96,7 +96,7 @@ class OutageMiddleware(Component):
         """Handle an answer of 429, with the *seconds* of its Retry-After."""
         host, hosts = host_of(request.url), self.keeper.hosts
         is_witness = WITNESS_META_KEY in request.meta
-        if hosts.wait_of(request.url) is not None and not is_witness:
+        if hosts.delays.wait_of(request.url) is not None and not is_witness:
             hosts.release(host)
             self._pause(request, seconds or 0)
             return response

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -16,7 +15,6 @@ from scrapy.utils.serialize import ScrapyJSONEncoder
 
 from contentspider.crawl.base.engine import in_progress
 from contentspider.crawl.base.items import item_values
-from contentspider.crawl.base.machine import machine_error
 from contentspider.crawl.base.meta import ROW_META_KEY
 from contentspider.crawl.base.outcomes import (
     DUPLICATE,
@@ -29,6 +27,7 @@ from contentspider.crawl.base.outcomes import (
     is_of_server,
     status_reason,
 )
+from contentspider.crawl.base.state import machine_error
 from contentspider.ground.addresses import host_of
 from contentspider.ground.json_text import json_text
 from contentspider.recrawl.changes import UNCHANGED
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
     from twisted.python.failure import Failure
 
     from contentspider.crawl.base.state import CrawlState
+    from contentspider.crawl.revisits.revisits import Revisits
     from contentspider.state.book.items import ItemBinding
     from contentspider.state.files.output import JsonLinesWriter
 
@@ -68,19 +68,13 @@ class InFlight:
 class Addresses:
     """Keeps the outcomes of the addresses in flight, and writes each outcome to the book when the
     engine has finished with the request.
-
-    *is_known* tells whether an address has a known page, *is_broken* whether an address is
-    known as broken (`BrokenAddresses`).
     """
 
-    def __init__(
-        self,
-        state: CrawlState,
-        is_known: Callable[[str], bool],
-        is_broken: Callable[[str], bool],
-    ) -> None:
+    # The pages of earlier crawls, if this crawl compares with them.
+    revisits: Revisits | None = None
+
+    def __init__(self, state: CrawlState) -> None:
         self._state = state
-        self._is_known, self._is_broken = is_known, is_broken
         settings = state.crawler.settings
         self._retried_statuses = {int(status) for status in settings.getlist("RETRY_HTTP_CODES")}
         self._in_flight: dict[int, InFlight] = {}
@@ -176,7 +170,11 @@ class Addresses:
         """Tell whether an address has failed that is known as broken."""
         if flight.retry in (Retry.NEVER, Retry.WAITS) or not is_of_server(flight.reason or ""):
             return False
-        return self._is_broken(flight.request.url)
+        return self.revisits is not None and self.revisits.broken.is_known(flight.request.url)
+
+    def _is_known(self, url: str) -> bool:
+        """Tell whether an address has a known page."""
+        return self.revisits is not None and self.revisits.is_known(url)
 
     def retry_failed(self) -> int:
         """Queue the failed addresses a second time, at the end of the run; return how many.
@@ -416,7 +414,9 @@ class ItemRecorder:
             has_changed = hand.text is not None or version.item is None
             base = version.page if has_changed else version.item
         is_new, number = book.items.record(hand, line, reason, base)
-        if is_new and hand.page_id:
+        if is_new and hand.page_id and hand.is_same_item and number is not None:
+            book.visits.keep_item(hand.page_id)
+        elif is_new and hand.page_id:
             item = None
             if number is not None:
                 number, item = book.items.by_our_names(number, hand.names)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,28 +16,20 @@ from scrapy.utils.asyncio import (
     run_in_thread,
 )
 
-from contentspider.crawl.base.engine import end_at_start, queue_length, wake
+from contentspider.crawl.base.engine import Interruption, end_at_start, queue_length, wake
 from contentspider.crawl.base.state import CrawlState
 from contentspider.crawl.queue.addresses import Addresses, ItemRecorder
-from contentspider.crawl.queue.indexing import Indexing
-from contentspider.crawl.queue.interruption import Interruption
 from contentspider.crawl.queue.outage import HostPauses
-from contentspider.crawl.queue.sharing import Sharing
-from contentspider.crawl.revisits.gone import no_exclusion
+from contentspider.crawl.queue.run_end import RunEnd
+from contentspider.crawl.queue.sharing import Indexing, Sharing
 from contentspider.crawl.revisits.revisits import Revisits
 from contentspider.ground.errors import ContentSpiderError
-from contentspider.recrawl.changes import UNCHANGED
 from contentspider.state.book.book import Book
-from contentspider.state.book.database import LedgerBusyError, LedgerFullError
+from contentspider.state.book.database import BookBusyError, BookFullError
 from contentspider.state.crawls.books import crawl_book, open_crawl, open_temporary
 from contentspider.state.files.output import JsonLinesWriter, check_output
 from contentspider.state.outcome import (
-    FINISHED,
     OUTAGE,
-    SHUTDOWN,
-    UNLEARNED_FACT,
-    Ending,
-    hidden_sites,
 )
 
 if TYPE_CHECKING:
@@ -50,44 +40,9 @@ logger = logging.getLogger(__name__)
 
 # After a kill, a resumed run repeats the work since the last commit.
 COMMIT_SECS = 1.0
-# Seconds between two pauses of the last work, and between two reports of its progress.
-PAUSE_SECS, REPORT_SECS = 0.2, 10.0
 
 
-class EndInterruptedError(Exception):
-    """Raised when a signal comes while a crawl does its last work."""
-
-
-class Pauses:
-    """Pauses the last work of a crawl: to commit it, to report its progress, and to look for
-    signals.
-    """
-
-    def __init__(self, crawler: Crawler, book: Book) -> None:
-        self._crawler = crawler
-        self._book = book
-        self._next_pause = self._next_report = time.monotonic()
-
-    async def pause(self) -> None:
-        """Pause if it is time; raises `EndInterruptedError` if the crawl was told to end."""
-        now = time.monotonic()
-        if now >= self._next_pause:
-            self._next_pause = now + PAUSE_SECS
-            self._book.commit()
-            await asyncio.sleep(0)
-        if not self._crawler.crawling:
-            raise EndInterruptedError("the crawl was stopped")
-
-    async def report(self, step: str) -> None:
-        """Report the step of the crawl's end, if it is time; then pause."""
-        now = time.monotonic()
-        if now >= self._next_report:
-            self._next_report = now + REPORT_SECS
-            logger.info("the pages are settled: %s", step)
-        await self.pause()
-
-
-class LedgerKeeper(CrawlState):
+class BookKeeper(CrawlState):
     """Opens, commits and closes the book of a crawl, its output and its indexes.
 
     With ``CONTENTSPIDER_DURABLE`` the book is the file ``NAME.sqlite``, and a killed crawl can be
@@ -103,11 +58,10 @@ class LedgerKeeper(CrawlState):
         self.interruption = Interruption(crawler)
         self.indexing = Indexing(options, self.stats, lambda: self.interruption.is_set)
         self._has_queued_known = False
-        self._is_history_written = False
         self._is_open = False
         self._loop: AsyncioLoopingCall | LoopingCall | None = None
         self._syncing: asyncio.Task[None] | None = None
-        self.addresses = Addresses(self, self._is_known, self._is_broken)
+        self.addresses = Addresses(self)
         self.recorder = ItemRecorder(self, self.addresses)
         if options.durable or options.output_file:
             self.recorder.listen()
@@ -129,7 +83,10 @@ class LedgerKeeper(CrawlState):
                 )
             if not self.is_inspection:
                 self._check()
-            self.book = Book(None) if self.is_inspection else self.open_book()
+            if self.is_inspection:
+                self.book = Book(None)
+            else:
+                self.book, self.is_resumed = open_book(self, self.sharing)
         except ContentSpiderError as error:
             self.book = Book(None)
             self._refuse(error)
@@ -137,7 +94,7 @@ class LedgerKeeper(CrawlState):
     def _refuse(self, error: Exception) -> None:
         """Mark the crawl as broken: it cannot begin."""
         self.is_broken = True
-        self.stats.set_value("contentspider/ledger/failed", str(error))
+        self.stats.set_value("contentspider/book/failed", str(error))
         logger.error("%s; nothing is crawled", error)
 
     def _check(self) -> None:
@@ -149,32 +106,6 @@ class LedgerKeeper(CrawlState):
         if self.options.output_file:
             check_output(Path(self.options.output_file))
 
-    @property
-    def _path(self) -> Path:
-        """The file of the book."""
-        spider = self.crawler.spider
-        name = self.options.crawl or (spider.name if spider else "crawl")
-        return crawl_book(name, self.options.state_dir)
-
-    def open_book(self) -> Book:
-        """Return the book of this run, which may resume an earlier run."""
-        options, spider, path = self.options, self.crawler.spider, self._path
-        if not self.is_durable:
-            return open_temporary(path)
-        max_bytes = options.history_mb * 1_000_000
-        self.sharing.pull(path)
-        try:
-            book, self.is_resumed = open_crawl(path, options.resume, max_bytes)
-        except LedgerBusyError as error:
-            # Scrapyd may run several jobs of a spider at a time, without names for their crawls.
-            job = getattr(spider, "_job", "")
-            if options.crawl or not job:
-                raise
-            path = path.with_name(f"{path.stem}-{job}.sqlite")
-            logger.warning("%s; this job uses %s", error, path)
-            book, self.is_resumed = open_crawl(path, options.resume, max_bytes)
-        return book
-
     def opened(self, spider: Spider) -> None:
         """Begin the run, and commit every second from now on."""
         self.open()
@@ -184,9 +115,9 @@ class LedgerKeeper(CrawlState):
         except ContentSpiderError as error:
             self._refuse(error)
         if self.is_broken:
-            end_at_start(self.crawler, "ledger")
+            end_at_start(self.crawler, "book")
             return
-        self.stats.set_value("contentspider/ledger/resumed", int(self.is_resumed))
+        self.stats.set_value("contentspider/book/resumed", int(self.is_resumed))
         self._loop = create_looping_call(self.tick)
         self._loop.start(COMMIT_SECS, now=False)
         self.interruption.begin()
@@ -201,9 +132,10 @@ class LedgerKeeper(CrawlState):
                 " this page",
                 url,
             )
-        if self.is_durable and self.options.history and self.book.path:
+        if self.is_durable and self.options.compare and self.book.path:
             starts = getattr(self.crawler.spider, "start_urls", ())
             self.revisits = Revisits(self.book, self.options, self.failures, starts)
+            self.addresses.revisits = self.revisits
         if self.options.output_file and not self.is_inspection:
             output = Path(self.options.output_file)
             path, *mark = self.book.runs.fact("output") or [""]
@@ -226,7 +158,7 @@ class LedgerKeeper(CrawlState):
                 raise DontCloseSpider  # Scrapy sends the signal again in some seconds
             if retry_count := self.addresses.retry_failed():
                 logger.info("%d addresses that could not be read are retried", retry_count)
-                self.hosts.slow_limited()
+                self.hosts.delays.slow_limited()
                 wake(self.crawler)  # by itself the engine checks the queue only every 5 seconds
                 raise DontCloseSpider
             if queued := queue_length(self.crawler):
@@ -287,9 +219,10 @@ class LedgerKeeper(CrawlState):
         if self._syncing:
             await self._syncing
         self.commit()
+        end = RunEnd(self, self.revisits, self.recorder.writer, self.sharing)
         try:
             if not self.is_broken and self._loop:
-                await self._end(reason)
+                await end.write(reason)
         except (ContentSpiderError, OSError) as error:
             self.fail(error)
         except Exception as error:
@@ -298,7 +231,7 @@ class LedgerKeeper(CrawlState):
         finally:
             self._close_files()
         await self.sharing.send()
-        if self._is_history_written and self.book.path:
+        if end.is_published and self.book.path:
             await self.indexing.run(self.book.path)
 
     def _close_files(self) -> None:
@@ -307,114 +240,13 @@ class LedgerKeeper(CrawlState):
             self.recorder.writer.close()
         self.book.close(delete=not self.is_durable)
 
-    async def _end(self, reason: str) -> None:
-        """Publish the pages and the output, and end the run in the book."""
-        ending = self._ending(reason)
-        for name, value in ending.stats().items():
-            self.stats.set_value(name, value)
-        if self.revisits and ending.is_end:
-            ending = await self._write_history(self.revisits, ending)
-        self.book.commit()
-        self._sync()
-        if self.recorder.writer:
-            self._publish(self.recorder.writer, ending)
-        # The run ends last: after a kill before this step a resumed crawl repeats the steps above.
-        self.book.end_run(ending.word)
-        if self._is_history_written:
-            await self._clean(ending.word == FINISHED)
-
-    async def _clean(self, is_over: bool) -> None:
-        """Delete from the book what nobody needs any more. After a signal the rest stays until the
-        next crawl has ended: the crawl is complete without this step.
-        """
-        pauses = Pauses(self.crawler, self.book)
-        try:
-            for _ in self.book.clean(is_over):
-                await pauses.pause()
-        except (EndInterruptedError, LedgerFullError) as error:
-            self.book.rollback()
-            logger.info("the book keeps more than it needs: %s", error)
-
-    async def _write_history(self, revisits: Revisits, ending: Ending) -> Ending:
-        """Publish the changes of the pages, and count them. Return how the crawl ended. Nothing is
-        published if a signal interrupts the crawl meanwhile.
-        """
-        self.sharing.begin_change()
-        exclusion = getattr(self.crawler.spider, "exclusion", no_exclusion)
-        try:
-            pauses = Pauses(self.crawler, self.book)
-            counts = await revisits.end(ending, exclusion, pauses.report)
-        except EndInterruptedError as error:
-            self.book.rollback()
-            self.stats.set_value("finish_reason", SHUTDOWN)
-            logger.warning(
-                "%s while its pages were settled: nothing of it is published, and --resume"
-                " (CONTENTSPIDER_RESUME) publishes it",
-                error,
-            )
-            return replace(ending, reason=SHUTDOWN)
-        for change, number in counts.items():
-            self.stats.set_value(f"contentspider/history/{change}", number)
-        self._is_history_written = True
-        if not self.options.force:
-            unseen = counts.get("kept", 0) + counts.get("doubted", 0) - counts.get("excluded", 0)
-            ending = replace(ending, unseen=unseen)
-            self.stats.set_value("contentspider/ledger/unseen", ending.unseen)
-        return ending
-
-    def _publish(self, writer: JsonLinesWriter, ending: Ending) -> None:
-        """Replace the output file, unless the crawl misses too many pages of the old file."""
-        if self.revisits and self.revisits.has_refilled:
-            writer.rewrite(self.book.items.lines())
-        if ending.may_replace(writer.path.exists()):
-            writer.publish()
-            return
-        logger.warning(
-            f"{writer.path} is left unchanged: the crawl ended ({ending.word}) with {ending.items}"
-            f" items, {ending.queued} addresses in the queue, {ending.unread} addresses that could"
-            f" not be read, and {ending.unseen} known pages that it did not read."
-            + self._next_step(writer, ending)
-        )
-
-    def _next_step(self, writer: JsonLinesWriter, ending: Ending) -> str:
-        """Return a sentence about the items of a crawl whose output is not replaced."""
-        if not ending.items:
-            return ""
-        if ending.word != FINISHED:
-            return f" The new items are in {writer.partial.name}; a resumed crawl continues it"
-        replay = f"contentspider replay {self._path.stem} -o FILE"
-        return f" '{replay}' writes the new items to a file of your choice"
-
-    def _ending(self, reason: str) -> Ending:
-        """Return how the crawl ended, with the counts that its outcome depends on."""
-        items, frontier = self.book.items, self.book.frontier
-        scraped = self.stats.get_value("item_scraped_count", 0)
-        return Ending(
-            reason,
-            items=items.count() if self.is_durable else scraped,
-            queued=frontier.queue.length,
-            unread=frontier.unread,
-            held=sum(items.held_counts().values()),
-            unchanged=items.count(UNCHANGED),
-            never_read=self._never_read(),
-            unlearned=len(self.book.runs.fact(UNLEARNED_FACT) or []),
-            hidden=sum(count for _, count in hidden_sites(self.stats.get_stats()).values()),
-        )
-
-    def _never_read(self) -> int:
-        """Return how many unread addresses no earlier crawl has read; 0 in the first crawl."""
-        if self.revisits is None or self.revisits.is_first:
-            return 0
-        addresses = self.book.frontier.unread_addresses()
-        return sum(not self.revisits.is_known(address) for address, _ in addresses)
-
     def tick(self) -> None:
         """Commit, and sync output and book to the disk in a thread."""
         self.commit()
         # Written each time, since a crawl may be killed before it writes its last stats.
         held_count = sum(self.book.items.held_counts().values())
-        self.stats.set_value("contentspider/ledger/held", held_count)
-        self.stats.set_value("contentspider/ledger/queued", self.book.frontier.queue.length)
+        self.stats.set_value("contentspider/book/held", held_count)
+        self.stats.set_value("contentspider/book/queued", self.book.frontier.queue.length)
         if self.is_durable and not self.is_broken and (not self._syncing or self._syncing.done()):
             self._syncing = asyncio.get_running_loop().create_task(self._sync_in_thread())
 
@@ -442,7 +274,7 @@ class LedgerKeeper(CrawlState):
             if writer := self.recorder.writer:
                 self.book.runs.set_fact("output", [str(writer.path.absolute()), *writer.mark()])
             self.book.commit()
-        except (LedgerFullError, OSError) as error:
+        except (BookFullError, OSError) as error:
             self.fail(error)
 
     def set_aside(self, row: int | None, url: str, error: Exception) -> None:
@@ -450,13 +282,25 @@ class LedgerKeeper(CrawlState):
         self.failures.note_page(url, error, "the page stays unread, and the next run tries again")
         self.addresses.note_our_failure(row, f"its item cannot be made: {error!r}")
 
-    def _is_known(self, url: str) -> bool:
-        """Tell whether an address has a known page."""
-        return self.revisits is not None and self.revisits.is_known(url)
 
-    def _is_broken(self, url: str) -> bool:
-        """Tell whether an address is known as broken."""
-        return self.revisits is not None and self.revisits.broken.is_known(url)
+def open_book(crawl: CrawlState, sharing: Sharing) -> tuple[Book, bool]:
+    """Return the book of a run, and whether it resumes an earlier run."""
+    options, spider = crawl.options, crawl.crawler.spider
+    path = crawl_book(options.crawl or (spider.name if spider else "crawl"), options.state_dir)
+    if not crawl.is_durable:
+        return open_temporary(path), False
+    max_bytes = options.book_mb * 1_000_000
+    sharing.pull(path)
+    try:
+        return open_crawl(path, options.resume, max_bytes)
+    except BookBusyError as error:
+        # Scrapyd may run several jobs of a spider at a time, without names for their crawls.
+        job = getattr(spider, "_job", "")
+        if options.crawl or not job:
+            raise
+        path = path.with_name(f"{path.stem}-{job}.sqlite")
+        logger.warning("%s; this job uses %s", error, path)
+        return open_crawl(path, options.resume, max_bytes)
 
 
 def _is_inspection(crawler: Crawler) -> bool:

@@ -17,9 +17,9 @@ from scrapy import signals
 from scrapy.exceptions import IgnoreRequest
 
 from contentspider.crawl.base.engine import Component
-from contentspider.crawl.base.machine import is_memory_error, machine_error, shortage
 from contentspider.crawl.base.meta import ROW_META_KEY
-from contentspider.crawl.queue.keeper import LedgerKeeper
+from contentspider.crawl.base.state import is_memory_error, machine_error, shortage
+from contentspider.crawl.queue.keeper import BookKeeper
 from contentspider.ground.process_memory import (
     MB,
     release_memory,
@@ -64,7 +64,7 @@ def room_for(response: Response, crawler: Crawler) -> Iterator[None]:
             raise MemoryError
         yield
     except Exception as error:
-        keeper = crawler.get_extension(LedgerKeeper)
+        keeper = crawler.get_extension(BookKeeper)
         cause = machine_error(error, response.url)
         if keeper is None or not keeper.is_durable or cause is None:
             raise
@@ -93,7 +93,7 @@ class MemoryWatch(Component, logging.Handler):
 
     def opened(self) -> None:
         """Begin to watch."""
-        keeper = self.crawler.get_extension(LedgerKeeper)
+        keeper = self.crawler.get_extension(BookKeeper)
         if keeper is None or keeper.is_broken:
             return
         self.keeper = keeper
@@ -125,7 +125,7 @@ class MemoryWatch(Component, logging.Handler):
         if current_thread() is self._thread_of_loop:
             self._end()
         if self._is_closing:
-            self.stats.set_value("contentspider/ledger/failed", str(shortage()))
+            self.stats.set_value("contentspider/book/failed", str(shortage()))
             self.stats.set_value("finish_reason", OUT_OF_MEMORY)
 
     def _begin_end(self) -> None:

@@ -70,15 +70,23 @@ class HostState:
     # A witness must show whether the whole host limits requests, or only these addresses.
     is_doubted: bool = False
 
+    def request_witness(self, now: float) -> None:
+        """Make a witness of the host the next request, without a wait."""
+        self.since = now if self.since is None else self.since
+        self.until, self.needs_witness = -math.inf, True
+        self.is_doubted = bool(self.limited)
+
 
 class RequestDelays:
-    """Spaces out the requests to hosts that limit requests (429). Scrapy's own delays do not hold
-    after a pause.
+    """Spaces out the requests to hosts that limit requests (429), and knows the addresses that do
+    so while the rest of their host answers. Scrapy's own delays do not hold after a pause.
     """
 
     def __init__(self) -> None:
         self._delays: LocalCache[str, float] = LocalCache(MAX_HOSTS)
         self._next: LocalCache[str, float] = LocalCache(MAX_HOSTS)
+        # Single addresses, with the seconds that they ask to wait; and their hosts, with 0.
+        self.limited: LocalCache[str, float] = LocalCache(MAX_HOSTS)
 
     def lengthen(self, host: str) -> None:
         """Double the delay of a host, from `FIRST_DELAY_SECS` on."""
@@ -102,6 +110,27 @@ class RequestDelays:
     def waiting(self, now: float) -> dict[str, float]:
         """Return the hosts that must wait, with the ends of their waits."""
         return {host: until for host, until in self._next.items() if until > now}
+
+    def limit(self, host: str, waits: dict[str, float]) -> None:
+        """Limit single addresses of a host that answers, by the seconds that they ask to wait."""
+        if host not in self.limited:
+            logger.warning("%s answers, but some of its addresses ask for a pause", host)
+        for name, seconds in ({host: 0.0} | waits).items():
+            self.limited[name] = seconds
+
+    def wait_of(self, address: str) -> float | None:
+        """Return how many seconds an address asks to wait, if it answers 429 while the rest of its
+        host answers; None for other addresses.
+        """
+        return self.limited.get(address)
+
+    def slow_limited(self) -> None:
+        """Lengthen the delays of the hosts that have addresses with an answer of 429. Their
+        witnesses may have answered only because the host had less load at that moment.
+        """
+        for name in self.limited:
+            if "/" not in name:
+                self.lengthen(name)
 
 
 class HostPauses:
@@ -127,10 +156,7 @@ class HostPauses:
         self._valid_until = math.inf
         # Hosts that were partly down, with the number of failures in a row that pauses them.
         self._allowed_failures: LocalCache[str, int] = LocalCache(MAX_HOSTS)
-        self._delays = RequestDelays()
-        # The addresses that answer 429 while the rest of their host answers, with the seconds that
-        # they ask to wait; and the hosts of these addresses, with 0.
-        self._limited: LocalCache[str, float] = LocalCache(MAX_HOSTS)
+        self.delays = RequestDelays()
 
     def closed(self) -> set[str]:
         """Return the hosts that must not get a request now."""
@@ -141,7 +167,7 @@ class HostPauses:
             self._due_witnesses = [
                 host for host, state in states if state.needs_witness and host not in until
             ]
-            for host, end in self._delays.waiting(now).items():
+            for host, end in self.delays.waiting(now).items():
                 until[host] = max(end, until.get(host, end))
             self._closed, self._valid_until = set(until), min(until.values(), default=math.inf)
         return self._closed
@@ -165,20 +191,6 @@ class HostPauses:
         state = self._states.get(host)
         return not (state and state.has_request and state.is_witness)
 
-    def wait_of(self, address: str) -> float | None:
-        """Return how many seconds an address asks to wait, if it answers 429 while the rest of its
-        host answers; None for other addresses.
-        """
-        return self._limited.get(address)
-
-    def slow_limited(self) -> None:
-        """Lengthen the delays of the hosts that have addresses with an answer of 429. Their
-        witnesses may have answered only because the host had less load at that moment.
-        """
-        for name in self._limited:
-            if "/" not in name:
-                self._delays.lengthen(name)
-
     def is_paused(self, host: str) -> bool:
         """Tell whether a host is down, or has asked for a pause."""
         return host in self._states and self._states[host].since is not None
@@ -199,7 +211,7 @@ class HostPauses:
 
     def ask(self, host: str, is_witness: bool = False) -> None:
         """Record that a request is sent to a host, for its next address or for a witness."""
-        if self._delays.note_request(host, self._clock()):
+        if self.delays.note_request(host, self._clock()):
             self._valid_until = -math.inf
         if host in self._states:
             state = self._changing_state(host)
@@ -212,19 +224,19 @@ class HostPauses:
 
     def answered(self, host: str, is_witness: bool = False) -> None:
         """Record that a host has answered a request, which may be for a witness."""
-        self._delays.shorten(host, DELAY_PER_ANSWER)
+        self.delays.shorten(host, DELAY_PER_ANSWER)
         if host not in self._states:
             return
         state, now = self._changing_state(host), self._clock()
         if state.is_doubted:
             if is_witness:
-                self._limit_addresses(host, state.limited)
-                self._delays.shorten(host)
+                self.delays.limit(host, state.limited)
+                self.delays.shorten(host)
                 del self._states[host]
             return
         if state.has_asked_for_pause and state.until > now and not state.has_request:
             if state.until - now > self._limit_secs:
-                self._request_witness(state)  # only now does the host have a witness
+                state.request_witness(now)  # only now does the host have a witness
                 return
             state.failures, state.pause, state.since = 0, FIRST_PAUSE_SECS, now
             return
@@ -313,14 +325,14 @@ class HostPauses:
         elif not self._note_limited(state, address, pause):
             return
         may_doubt = has_witness and not is_witness
-        if may_doubt and (seconds is None or is_too_long or host in self._limited):
-            self._request_witness(state)
+        if may_doubt and (seconds is None or is_too_long or host in self.delays.limited):
+            state.request_witness(self._clock())
             return
         is_first = state.since is None
         self._report_pause(host, pause, is_first)
         # Each further pause in a row is longer anyway.
         if not state.has_asked_for_pause:
-            self._delays.lengthen(host)
+            self.delays.lengthen(host)
         state.is_doubted = may_doubt and not is_first
         state.has_asked_for_pause = True
         self._pause(state, pause, state.is_doubted)
@@ -349,19 +361,6 @@ class HostPauses:
             )
         elif is_first:
             logger.info("%s asks for a pause", host)
-
-    def _request_witness(self, state: HostState) -> None:
-        """Make a witness of the host the next request, without a wait."""
-        state.since = self._clock() if state.since is None else state.since
-        state.until, state.needs_witness = -math.inf, True
-        state.is_doubted = bool(state.limited)
-
-    def _limit_addresses(self, host: str, waits: dict[str, float]) -> None:
-        """Limit single addresses of a host that answers, by the seconds that they ask to wait."""
-        if host not in self._limited:
-            logger.warning("%s answers, but some of its addresses ask for a pause", host)
-        for name, seconds in ({host: 0.0} | waits).items():
-            self._limited[name] = seconds
 
     def _changing_state(self, host: str) -> HostState:
         """Return the state of a host, a new one if need be, to change it."""

@@ -19,7 +19,7 @@ from contentspider.page.input.page import Page
 from contentspider.state.book.item_json import decode_value, dump_item, encode_value, load_item
 
 if TYPE_CHECKING:
-    from contentspider.crawl.base.binding import Bindings
+    from contentspider.crawl.base.items import Bindings
 
 # Classes of requests that are stored completely by their fields.
 PLAIN_CLASSES = (Request, FormRequest, JsonRequest)

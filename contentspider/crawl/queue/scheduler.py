@@ -12,7 +12,7 @@ from scrapy.core.scheduler import BaseScheduler
 from contentspider.crawl.base.engine import Component, extension, wake
 from contentspider.crawl.base.meta import ORPHAN_META_KEY, ROW_META_KEY, WITNESS_META_KEY
 from contentspider.crawl.base.outcomes import redirect_reason
-from contentspider.crawl.queue.keeper import LedgerKeeper
+from contentspider.crawl.queue.keeper import BookKeeper
 from contentspider.crawl.queue.requests import dump_request, load_request, with_password_apart
 from contentspider.ground.addresses import host_of
 from contentspider.ground.errors import ContentSpiderError
@@ -39,7 +39,7 @@ WITNESS_META = dict.fromkeys(
 )
 
 
-class LedgerScheduler(Component, BaseScheduler):
+class BookScheduler(Component, BaseScheduler):
     """Stores pending requests in the crawl's book, one per address, highest priority first.
 
     Requests that cannot be serialised stay in memory. A request that was in flight when the process
@@ -64,7 +64,7 @@ class LedgerScheduler(Component, BaseScheduler):
     def open(self, spider: Spider) -> None:
         """Open the book of the crawl."""
         self.spider = spider
-        self.keeper = extension(self.crawler, LedgerKeeper)
+        self.keeper = extension(self.crawler, BookKeeper)
         self.keeper.open()
         self._frontier = self.keeper.book.frontier
         self._bindings = self.keeper.bindings

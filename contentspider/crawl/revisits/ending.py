@@ -67,16 +67,10 @@ class CrawlEnd:
         self._copies = copies
         self._lastmods = lastmods
         self._settlement = Settlement(book, states, refilter, comparison, knowledge)
-        self._has_completed_copies = False
         self.state_of: Callable[[str], SiteState | None] = states.get
         # Sites that are not trusted, and sites whose template their model did not know.
         self.distrusted: Collection[str] = ()
         self.stale: Collection[str] = ()
-
-    @property
-    def has_refilled(self) -> bool:
-        """Whether items that are in the output already have changed."""
-        return self._settlement.has_refilled or self._has_completed_copies
 
     async def write(
         self, ending: Ending, exclusion: Exclusion, starts: Collection[str], report: ProgressPause
@@ -178,7 +172,6 @@ class CrawlEnd:
             if version.content == version.item:
                 version = self._book.visits.with_content(version, number, item)
             self._book.pages.put(self._book.visits.with_item(version, item, number))
-            self._has_completed_copies = True
 
     async def _write_losses(self, gone: GonePages, pause: Pause) -> Counter[str]:
         """Write which known pages have moved or are gone; return their numbers."""

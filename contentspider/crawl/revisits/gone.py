@@ -94,6 +94,63 @@ class Move:
         return self.known_page, f"{self.reason} to {self.url}"
 
 
+class Redirects:
+    """Follows the addresses of known pages, in the *book* of a crawl, to pages that it has read."""
+
+    def __init__(self, book: Book) -> None:
+        self._book = book
+        self._crawl = book.runs.crawl
+
+    def move_of(self, known_page: PageVersion) -> Move | None:
+        """Return the new address of a known page, if the crawl has read a page there."""
+        target, reason = self.end_of(self._book.frontier.find(known_page.url))
+        if target is None:
+            return None
+        visited_at = self._book.pages.visited_at(target.row, self._crawl)
+        page = visited_at or self._visited(target.url)
+        if page is None and target.canonical:
+            page, reason = self._visited(target.canonical), "canonical"
+        if page is None and target.reason == "duplicate" and target.target:
+            # The text has changed, and the crawl has read it at a new address first.
+            page, reason = self._visited(target.target, is_new=True), target.reason
+        if page is None or page[0] == known_page.id:
+            return None
+        return Move(known_page, *page, reason)
+
+    def _visited(self, url: str, is_new: bool = False) -> tuple[str, str] | None:
+        """Return id and URL of the page at an address, if this crawl has visited it, and no crawl
+        before if it *is_new*.
+        """
+        version = self._book.pages.newest(page_id(url))
+        if version is None or version.crawl != self._crawl:
+            return None
+        if is_new and self._book.changes.kind(version.record)[0] != NEW:
+            return None
+        return version.id, version.url
+
+    def end_of(self, address: Address | None) -> tuple[Address | None, str]:
+        """Follow permanent redirects from an address in the book. Return the last address (None
+        for a temporary or endless redirect), and the reason of the first redirect.
+        """
+        reason = address.reason if address is not None else ""
+        for _ in range(MAX_HOPS):
+            if address is None or address.state != "redirected":
+                return address, reason
+            if address.reason not in MOVE_REASONS or not address.target:
+                return None, ""
+            address = self._target(address.target)
+        return None, ""
+
+    def _target(self, url: str) -> Address | None:
+        """Return the address in the book that a redirect leads to. The address of a front page
+        may be there without its slash, as the user wrote it.
+        """
+        address = self._book.frontier.find(url)
+        if address is None and (front := FRONT_PAGE.fullmatch(url)):
+            address = self._book.frontier.find(front[1])
+        return address
+
+
 class GonePages:
     """Decides whether the known pages that a crawl has not read are gone, moved or in doubt.
     *ending* tells how the crawl ended.
@@ -108,6 +165,7 @@ class GonePages:
     ) -> None:
         self._book = book
         self._crawl = book.runs.crawl
+        self._redirects = Redirects(book)
         self._options = options
         self._live = book.known.live_count()
         unread = ending.unread + self._left_out()
@@ -145,7 +203,7 @@ class GonePages:
         for known_page in self._book.known.live_unsorted():
             if self._is_unseen(known_page):
                 self._unseen.append(known_page)
-                if (move := self._move_of(known_page)) is not None:
+                if (move := self._redirects.move_of(known_page)) is not None:
                     self._moves.setdefault(move.id, []).append(move)
             await pause()
         self._unseen.sort(key=attrgetter("url"))
@@ -159,60 +217,6 @@ class GonePages:
             return False
         # A crawl of due pages tells nothing about pages that it did not request.
         return not self._options.due or self._book.frontier.find(known_page.url) is not None
-
-    def _move_of(self, known_page: PageVersion) -> Move | None:
-        """Return the new address of a known page, if the crawl has read a page there."""
-        target, reason = self._end_of(self._book.frontier.find(known_page.url))
-        if target is None:
-            return None
-        visited_at = self._book.pages.visited_at(target.row, self._crawl)
-        page = visited_at or self._visited(target.url)
-        if page is None and target.canonical:
-            page, reason = self._visited(target.canonical), "canonical"
-        if page is None and target.reason == "duplicate" and target.target:
-            # The text has changed, and the crawl has read it at a new address first.
-            page, reason = self._visited(target.target, is_new=True), target.reason
-        if page is None or page[0] == known_page.id:
-            return None
-        return Move(known_page, *page, reason)
-
-    def _visited(self, url: str, is_new: bool = False) -> tuple[str, str] | None:
-        """Return id and URL of the page at an address, if this crawl has visited it, and no crawl
-        before if it *is_new*.
-        """
-        version = self._book.pages.newest(page_id(url))
-        if version is None or version.crawl != self._crawl:
-            return None
-        if is_new and self._book.changes.kind(version.record)[0] != NEW:
-            return None
-        return version.id, version.url
-
-    def _end_of(self, address: Address | None) -> tuple[Address | None, str]:
-        """Follow permanent redirects from an address in the book. Return the last address (None
-        for a temporary or endless redirect), and the reason of the first redirect.
-        """
-        reason = address.reason if address is not None else ""
-        for _ in range(MAX_HOPS):
-            if address is None or address.state != "redirected":
-                return address, reason
-            if address.reason not in MOVE_REASONS or not address.target:
-                return None, ""
-            address = self._target(address.target)
-        return None, ""
-
-    def _target(self, url: str) -> Address | None:
-        """Return the address in the book that a redirect leads to. The address of a front page
-        may be there without its slash, as the user wrote it.
-        """
-        address = self._book.frontier.find(url)
-        if address is None and (front := FRONT_PAGE.fullmatch(url)):
-            address = self._book.frontier.find(front[1])
-        return address
-
-    def moves(self) -> list[tuple[str, str]]:
-        """Return the id of each known page that has moved, with the id of its new page."""
-        moves = chain.from_iterable(self._moves.values())
-        return sorted((move.known_page.id, move.id) for move in moves)
 
     def moved_to_new(self) -> list[Move]:
         """Return for each new page the first known page that has moved to it."""
@@ -365,7 +369,7 @@ class GonePages:
 
     def _answer_reason(self, address: Address) -> str:
         """Return why the page of a requested address is gone, "" if it may still exist."""
-        target, redirect = self._end_of(address)
+        target, redirect = self._redirects.end_of(address)
         if target is None or target.is_open:
             return ""
         if target.state == "failed":

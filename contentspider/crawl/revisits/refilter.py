@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from contentspider.ground.errors import ContentSpiderError
@@ -15,6 +16,7 @@ from contentspider.site.models.record import (
     own_values,
     page_fields,
 )
+from contentspider.state.book.reading import Reading, doubts_of
 
 if TYPE_CHECKING:
     from contentspider.crawl.base.options import CrawlOptions
@@ -61,7 +63,8 @@ class Refilter:
         self._book = book
         self._failures = failures
         self._states = states
-        self._options, self._optional_fields = options, options.optional_fields
+        self._keep_teasers = options.keep_teasers
+        self._optional_fields = options.optional_fields
 
     def keeping(self, url: str) -> _Keeping:
         """Return a context that notes an error of the page at *url*, and suppresses it."""
@@ -71,11 +74,11 @@ class Refilter:
         """Return the item fields of a page under the current model of its site, without the fields
         that cannot be made.
         """
-        return self._fields(state, page, self._extract(state, page))
+        return self._fields(state, page, state.extract(page, self._keep_teasers))
 
     def own_values(self, state: SiteState, page: Page) -> dict[str, Any]:
         """Return the values of the user's own fields of a page under the current model."""
-        return dict(own_values(page, self._extract(state, page)))
+        return dict(own_values(page, state.extract(page, self._keep_teasers)))
 
     def _fields(
         self, state: SiteState, page: Page, extraction: Extraction | None
@@ -91,15 +94,12 @@ class Refilter:
         )
         return {name: value for name, value in fields.items() if name not in failed}
 
-    def _extract(self, state: SiteState, page: Page) -> Extraction | None:
-        if state.model is None:
-            return None
-        return state.model.extract(page, self._options.learning.keep_teasers)
-
     def content(self, page: Page, site: str) -> str:
         """Return a page's main content, "" before the first item of its site."""
         state = self._states.get(site)
-        return content_of(page, self._extract(state, page)) if state is not None else ""
+        if state is None:
+            return ""
+        return content_of(page, state.extract(page, self._keep_teasers))
 
     def slot_of(self, site: str, path: str) -> str:
         """Return the slot of a tag path on a site."""
@@ -121,13 +121,21 @@ class Refilter:
             and model not in (state.version, UNFILTERED)
         )
 
+    def renewed(self, state: SiteState, page: Page, data: bytes) -> bytes:
+        """Return the reading of a page whose content stays the same under the current model."""
+        reading, extraction = Reading.load(data), state.extract(page, self._keep_teasers)
+        if reading is None or extraction is None:
+            return b""
+        doubts = doubts_of(extraction)
+        return replace(reading, key=state.reading_key, doubts=doubts).dump()
+
     def new_fields(
         self, state: SiteState, page: Page, old_content_hash: str
     ) -> dict[str, Any] | None:
         """Return the item fields of a page under the current model; None if the content of the
         page stays the same.
         """
-        extraction = self._extract(state, page)
+        extraction = state.extract(page, self._keep_teasers)
         if content_hash(content_of(page, extraction)) == old_content_hash:
             return None
         return self._fields(state, page, extraction)

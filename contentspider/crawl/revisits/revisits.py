@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from contentspider.crawl.base.known_page import KnownPage, as_known
 from contentspider.crawl.revisits.comparison import PageComparison
 from contentspider.crawl.revisits.copies import KnownCopies
 from contentspider.crawl.revisits.due_pages import Lastmods, due_pages
@@ -14,21 +15,15 @@ from contentspider.crawl.revisits.ending import CrawlEnd, no_pause
 from contentspider.crawl.revisits.gone import no_exclusion
 from contentspider.crawl.revisits.knowledge import CrawlKnowledge
 from contentspider.crawl.revisits.refilter import Refilter
-from contentspider.ground.addresses import join
+from contentspider.crawl.revisits.replaced import ReplacedPages
+from contentspider.ground.errors import StateError
 from contentspider.recrawl.changes import BY_FIELDS, BY_PAGE, CHANGED, LIVE, MOVED, REFILTERED
 from contentspider.recrawl.difference import layout_hash, text_hash
 from contentspider.recrawl.judge import judge
-from contentspider.recrawl.soft_404 import (
-    is_blank,
-    is_error_page,
-    is_gone,
-    is_like,
-    is_login,
-    texts_of,
-)
 from contentspider.site.models.record import UNFILTERED, is_site_item, page_id
 from contentspider.state.book.contents import PAGE
 from contentspider.state.book.pages import is_live
+from contentspider.state.book.reading import Reading
 from contentspider.state.book.visits import Visit
 
 if TYPE_CHECKING:
@@ -41,6 +36,7 @@ if TYPE_CHECKING:
     from contentspider.page.input.page import Page
     from contentspider.recrawl.judge import Change, Facts
     from contentspider.site.models.failures import Failures
+    from contentspider.state.book.answers import Answer
     from contentspider.state.book.book import Book
     from contentspider.state.book.items import ItemBinding
     from contentspider.state.book.pages import PageVersion
@@ -49,9 +45,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 DISTRUSTED_FACT = "distrusted"
-ERROR_FACT = "error_page"
-REFILLED_FACT = "refilled"
-UNSURE = "unsure"  # maybe an error page: the spider probes its folder first
 
 
 class Revisits:
@@ -88,14 +81,7 @@ class Revisits:
         self.broken = book.broken
         self.broken.begin(book.runs.crawl)
         self._dead_links = book.dead_links.waiting(options.due)
-        # The texts of error pages, by folder.
-        errors = self._facts.fact(ERROR_FACT) or {}
-        self._errors = {folder: frozenset(texts) for folder, texts in errors.items()}
-
-    @property
-    def has_refilled(self) -> bool:
-        """Whether a later model of this crawl has changed items that are in the output already."""
-        return bool(self._facts.fact(REFILLED_FACT))
+        self.replaced = ReplacedPages(book)
 
     def add_states(self, states: Mapping[str, SiteState]) -> None:
         """Add the states of sites whose items earlier runs of the crawl have yielded."""
@@ -108,7 +94,7 @@ class Revisits:
         self._states[state.key] = state
         page, row = hand.page, hand.page_row
         base, move_reason = self._baseline(fields, page, row)
-        hashes = text_hash(page), layout_hash(page)
+        hashes = _hashes(page, base)
         facts = self._comparison.facts(base, fields, page, hashes[0], state)
         facts = replace(facts, is_moved=bool(move_reason))
         change = judge(facts, self._knowledge.of(fields["site"]))
@@ -131,6 +117,7 @@ class Revisits:
             base=base,
             reason=move_reason,
             page=self._stored_number(hand),
+            reading=_reading(hand, answer),
         )
         hand.text = fields["content"] if visit.has_new_content else None
         version = self._book.visits.write(visit, change, answer, row)
@@ -229,6 +216,30 @@ class Revisits:
             page = replace(page, own=None)
         return page if page.content.fits(self._options.obey_directives) else None
 
+    def same_reading(self, page: Page) -> Reading | None:
+        """Return what the last crawl has made of a page; None if its text was another."""
+        version = self.known_page(page.url)
+        is_same = version is not None and version.text_hash == text_hash(page)
+        return Reading.load(version.reading) if version is not None and is_same else None
+
+    def unchanged_page(self, page_id: str, key: bytes) -> Page | None:
+        """Return a page that the server did not send as `KnownPage`, if its result has this *key*
+        (`Reading`) and its item is not damaged; otherwise None.
+        """
+        version = self._known.page(page_id)
+        reading = Reading.load(version.reading) if version is not None else None
+        if version is None or reading is None or reading.key != key:
+            return None
+        item = self._known.item_in(version.item)
+
+        def read() -> Page:
+            page = self.stored_page(page_id)
+            if page is None:
+                raise StateError(f"{version.url}: the book does not have the page any more")
+            return page
+
+        return KnownPage(version.url, reading, item, read).as_page() if item else None
+
     def _distrust(self, site: str, url: str) -> None:
         """Stop trusting the "not modified" answers of a site, in later runs, too."""
         if site in self._distrusted:
@@ -241,45 +252,6 @@ class Revisits:
             url,
             site,
         )
-
-    def learn_error_page(self, page: Page) -> None:
-        """Remember the error page of a folder, the answer to a random address there."""
-        self._errors[join(page.url, ".")] = texts_of(page)
-        errors = {folder: sorted(texts) for folder, texts in self._errors.items()}
-        self._facts.set_fact(ERROR_FACT, errors)
-
-    def replacement_kind(
-        self, page: Page, url: str, has_password: bool, content_of: Callable[[], str]
-    ) -> str:
-        """Return the kind of page that replaces the page at an address: ``soft_404``, ``login``,
-        ``blank``, `UNSURE` if the folder's error page is not known, or "" if the server sent the
-        page.
-        """
-        errors = self._error_pages(url)
-        known_page = self.known_page(url)
-        if known_page is None:
-            return "soft_404" if any(is_like(page, error) for error in errors) else ""
-        if not self._has_lost_text(known_page, page):
-            return ""
-        if is_blank(page):
-            return "blank"
-        content = content_of()
-        if has_password and is_login(content):
-            return "login"
-        if any(is_error_page(page, content, error) for error in errors):
-            return "soft_404"
-        return "" if join(url, ".") in self._errors else UNSURE
-
-    def _error_pages(self, url: str) -> list[frozenset[str]]:
-        """Return the texts of the error pages of an address' folder, and of its host."""
-        folders = (join(url, "."), join(url, "/"))
-        return [texts for folder in folders if (texts := self._errors.get(folder))]
-
-    def _has_lost_text(self, known_page: PageVersion, page: Page) -> bool:
-        """Tell whether a page has lost the content that it had as a known page."""
-        if known_page.state != LIVE or known_page.text_hash == text_hash(page):
-            return False
-        return is_gone(page, self._known.content(known_page.id) or "")
 
     def is_deferred(self, url: str) -> bool:
         """Tell whether a link need not be followed: it is dead, or (in a crawl of due pages) it
@@ -325,10 +297,7 @@ class Revisits:
             self.lastmods,
         )
         end.state_of, end.distrusted, end.stale = self.state_of, self._distrusted, self.stale
-        counts = await end.write(ending, exclusion, self._starts, pause)
-        if end.has_refilled:
-            self._facts.set_fact(REFILLED_FACT, True)
-        return counts
+        return await end.write(ending, exclusion, self._starts, pause)
 
 
 def _is_stored(
@@ -347,6 +316,21 @@ def _is_stored(
     if is_unsent and base.id == page_id(page.url):
         return True
     return page.own is None and page.content.fits(True) and page.content.fits(False)
+
+
+def _hashes(page: Page, base: PageVersion | None) -> tuple[str, str]:
+    """Return the hashes of a page's text and layout; of an unchanged page, those of *base*."""
+    if base is not None and as_known(page) is not None:
+        return base.text_hash, base.layout_hash
+    return text_hash(page), layout_hash(page)
+
+
+def _reading(hand: ItemBinding, answer: Answer) -> bytes:
+    """Return the reading of an item's page for the next crawl, b"" if it must be read again."""
+    reading = hand.reading
+    if reading is not None and not reading.claims:
+        reading = reading.with_claims(answer.reading)
+    return reading.dump() if reading is not None else b""
 
 
 def _has_changed(facts: Facts, change: Change) -> bool:

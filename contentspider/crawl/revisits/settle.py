@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from contentspider.ground.errors import DAMAGE
 from contentspider.ground.json_text import json_text
-from contentspider.recrawl.changes import BY_FIELDS, BY_PAGE, LIVE, REFILTERED, UNCHANGED
+from contentspider.recrawl.changes import BY_FIELDS, BY_PAGE, REFILTERED, UNCHANGED
 from contentspider.recrawl.changes import BY_MODEL as CAUSE_MODEL
 from contentspider.recrawl.difference import change_ratio
 from contentspider.recrawl.judge import NEW_PAGE, Change, Facts, judge
 from contentspider.site.models.record import refilled
 from contentspider.state.book.contents import ITEM
 from contentspider.state.book.pages import BY_MODEL, PENDING, RELEASED, load_facts
-from contentspider.state.book.visits import Visit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from contentspider.page.input.page import Page
     from contentspider.state.book.book import Book
     from contentspider.state.book.pages import PageVersion
+    from contentspider.state.book.visits import Visit
 
 
 class Settlement:
@@ -50,8 +50,6 @@ class Settlement:
         self._refilter = refilter
         self._comparison = comparison
         self._knowledge = knowledge
-        # Items of pages that were released already have changed.
-        self.has_refilled = False
 
     async def settle(self, pause: Pause, is_visited: bool, lost: Collection[str] = ()) -> None:
         """Filter the pages that the crawl has visited (*is_visited*), or the other known pages, by
@@ -74,11 +72,12 @@ class Settlement:
             return
         fields = self._refilter.new_fields(state, page, version.content_hash)
         if version.run <= self._book.pages.published:
-            self._settle_known(version, state, fields)
+            self._settle_known(version, page, state, fields)
         elif fields is None:
-            self._book.pages.put(replace(version, model=state.version))
+            reading = self._refilter.renewed(state, page, version.reading)
+            self._book.pages.put(replace(version, model=state.version, reading=reading))
         else:
-            visit = self._visit_of(version)
+            visit = self._book.visits.again(version)
             facts = self._facts(visit.base, fields, page, visit, state)
             visit = replace(
                 visit,
@@ -86,19 +85,27 @@ class Settlement:
                 content_hash=fields["content_hash"],
                 content=None,
                 model=state.version,
+                reading=b"",
             )
             self._write(version, visit, fields)
 
     def _settle_known(
-        self, known: PageVersion, state: SiteState, fields: dict[str, Any] | None
+        self, known: PageVersion, page: Page, state: SiteState, fields: dict[str, Any] | None
     ) -> None:
         """Write the result of a page that this crawl has not visited."""
         book = self._book
         version = replace(
-            known, number=0, run=book.runs.current, origin=BY_MODEL, record=0, model=state.version
+            known,
+            number=0,
+            run=book.runs.current,
+            origin=BY_MODEL,
+            record=0,
+            model=state.version,
+            reading=b"",
         )
         if fields is None:
-            book.pages.put(version)
+            reading = self._refilter.renewed(state, page, known.reading)
+            book.pages.put(replace(version, reading=reading))
             return
         ratio = change_ratio(book.known.content(known.id) or "", fields["content"])
         change = Change(REFILTERED, CAUSE_MODEL, ratio)
@@ -134,32 +141,6 @@ class Settlement:
         facts = self._comparison.facts(base, fields, page, visit.text_hash, state)
         return replace(facts, is_moved=bool(visit.reason))
 
-    def _visit_of(self, version: PageVersion) -> Visit:
-        """Return the visit of a page that has written a version."""
-        book = self._book
-        previous_id, reason = book.changes.of_visit(version.record)
-        base = book.pages.known(previous_id or version.id)
-        if base is not None and base.state != LIVE:
-            base = None
-        facts = Facts("")  # facts that are not stored, or damaged, are found anew where need be
-        with suppress(*DAMAGE):
-            facts = load_facts(version.facts) if version.facts else facts
-        return Visit(
-            id=version.id,
-            url=version.url,
-            site=version.site,
-            at=version.last_seen,
-            facts=facts,
-            content_hash=version.content_hash,
-            text_hash=version.text_hash,
-            layout_hash=version.layout_hash,
-            model=version.model,
-            base=base,
-            reason=reason if previous_id else "",
-            page=version.page,
-            content=version.content,
-        )
-
     def _write(self, version: PageVersion, visit: Visit, fields: dict[str, Any]) -> None:
         """Write another result of a *visit*, with the fields of its item."""
         change = judge(visit.facts, self._knowledge.of(visit.site))
@@ -191,7 +172,6 @@ class Settlement:
         items = self._book.items
         released = items.refill(version.id, fields)
         if released is not None:
-            self.has_refilled = True
             return released
         is_last = version.origin == BY_MODEL
         if version.item_state == PENDING and not is_last:
@@ -211,7 +191,7 @@ class Settlement:
         for version in self._book.pages.all_found("AND facts != '' AND origin = 'visit'"):
             with suppress(*DAMAGE):
                 load_facts(version.facts)
-                visit = self._visit_of(version)
+                visit = self._book.visits.again(version)
                 change = judge(visit.facts, self._knowledge.of(version.site))
                 if _has_new_template_lines(visit.facts, change):
                     stale.add(version.site)
@@ -269,7 +249,7 @@ class Settlement:
         version = self._book.pages.found(move.id)
         if version is None:
             return
-        visit = replace(self._visit_of(version), base=move.known_page, reason=move.reason)
+        visit = replace(self._book.visits.again(version), base=move.known_page, reason=move.reason)
         facts = Facts("", is_moved=True)
         if visit.content_hash != move.known_page.content_hash or has_own_fields:
             facts = self._moved_facts(version, visit, state_of(version.site))

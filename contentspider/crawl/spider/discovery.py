@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from contentspider.crawl.base.links import Head
     from contentspider.crawl.learning.holder import ItemHolder
-    from contentspider.crawl.queue.keeper import LedgerKeeper
+    from contentspider.crawl.queue.keeper import BookKeeper
     from contentspider.crawl.revisits.revisits import Revisits
     from contentspider.ground.scope import Scope
 
@@ -51,12 +51,13 @@ class DiscoverySpider(Spider):
     """Discovers the pages in its *scope* through robots.txt, sitemaps, feeds and own texts."""
 
     scope: Scope
-    keeper: LedgerKeeper
+    keeper: BookKeeper
     holder: ItemHolder
     own_texts: OwnTexts
     sitemap_reader: SitemapReader
     sitemaps: bool
     reads_documents: bool
+    follows_alternates: bool
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -106,9 +107,9 @@ class DiscoverySpider(Spider):
         if response.status == OK_STATUS:
             answer = read_answer(response, page, root, is_probe=True)
             if answer is not None:
-                self.holder.note_answer(response.url, answer)
+                self.holder.hidden.note(response.url, answer)
         if self.revisits is not None:
-            self.revisits.learn_error_page(page)
+            self.revisits.replaced.learn_error_page(page)
 
     def robots_requests(self, root: str) -> Iterator[Request]:
         """Yield the requests of robots.txt and of the usual sitemap below the *root* of a host."""
@@ -144,7 +145,7 @@ class DiscoverySpider(Spider):
 
     def sitemap_requests(self, response: Response, level: int) -> Iterator[list[Request]]:
         """Yield the requests for each address of a sitemap: its pages, or an index's sitemaps."""
-        addresses, is_index = read_sitemap(response)
+        addresses, is_index = read_sitemap(response, self.follows_alternates)
         is_empty = True
         for address, lastmod in addresses:
             is_empty = False

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
     from contentspider.crawl.base.links import Head
-    from contentspider.crawl.queue.keeper import LedgerKeeper
+    from contentspider.crawl.queue.keeper import BookKeeper
     from contentspider.ground.scope import Scope
     from contentspider.ground.sites import SiteKeys
     from contentspider.site.own.texts import OwnText
@@ -43,7 +43,7 @@ class OwnTexts:
     and costs no page.
     """
 
-    def __init__(self, keeper: LedgerKeeper, scope: Scope, keys: SiteKeys) -> None:
+    def __init__(self, keeper: BookKeeper, scope: Scope, keys: SiteKeys) -> None:
         self._keeper = keeper
         self._scope = scope
         self._keys = keys
@@ -170,11 +170,11 @@ class OwnTexts:
         if not by_site or self._keeper.is_broken:
             return []
         with self._keeper.guarded:
-            ledger_texts = self._keeper.book.own_texts
+            stored_texts = self._keeper.book.own_texts
             for site, site_texts in by_site.items():
-                ledger_texts.add(site, site_texts, address)
+                stored_texts.add(site, site_texts, address)
                 self._count("contentspider/own_texts/texts", len(site_texts))
-            ledger_texts.note(OwnAnswer(self._keys.key(address), address, etag, last_modified))
+            stored_texts.note(OwnAnswer(self._keys.key(address), address, etag, last_modified))
             return addresses
         return []
 

@@ -12,8 +12,8 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from contentspider.index.engine import Engine, Results, redacted_url
-from contentspider.index.errors import EngineError
+from contentspider.index.engine import Engine, Results
+from contentspider.index.errors import EngineError, redacted_url
 from contentspider.index.questions import subject_of
 from contentspider.index.schema import DATE_FIELDS, FACETS, valid_utf8
 
@@ -90,6 +90,8 @@ class ServerEngine(Engine):
     `_search_server` asks the server. Its language analysis, its tolerance of typing errors and its
     snippets decide.
     """
+
+    older_schemas = (7,)  # schema 8 changed our own words only
 
     def _search_words(self, query: Query) -> Results:
         if not query.words.strip():

@@ -18,7 +18,7 @@ from typesense.configuration import Configuration
 from typesense.exceptions import ObjectAlreadyExists, ObjectNotFound, TypesenseClientError
 from typesense.sync.api_call import ApiCall
 
-from contentspider.index.engine import Hit, Refusal, Results, redacted_url
+from contentspider.index.engine import Hit, Refusal, Results
 from contentspider.index.engines.common import (
     MARK_END,
     MARK_START,
@@ -30,7 +30,7 @@ from contentspider.index.engines.common import (
     parse_server_url,
     timestamps_to_dates,
 )
-from contentspider.index.errors import EngineDownError, EngineError, retry_after_secs
+from contentspider.index.errors import EngineDownError, EngineError, redacted_url, retry_after_secs
 from contentspider.index.filters import PAGE_DATE
 from contentspider.index.own_fields import (
     DATE,
@@ -68,10 +68,11 @@ MANIFESTS_COLLECTION = {
     "fields": [{"name": "manifest", "type": "string", "index": False, "optional": True}],
 }
 STATE = ",".join(STATE_FIELDS)
-# Typesense finds words in texts without spaces only in fields of such a language. This field has
-# the texts of pages in these languages once more. A "th" field finds words of all of them.
+# Typesense finds words in texts without spaces, or with other signs between words (the tsheg of
+# Tibetan, the wordspace of Ethiopic), only in fields of such a language. This field has the texts
+# of pages in these languages once more. A "th" field finds words of all of them.
 UNSPACED = "unspaced"
-UNSPACED_LANGUAGES = {"ja", "zh", "th", "lo", "km", "my"}
+UNSPACED_LANGUAGES = {"ja", "zh", "th", "lo", "km", "my", "bo", "dz", "am", "ti"}
 FIELDS: list[dict[str, Any]] = [
     {"name": "crawl", "type": "string"},
     *({"name": name, "type": "string", "facet": True, "optional": True} for name in FACETS),

@@ -1,20 +1,28 @@
-"""Reads the facts that a page states of its subject: a product, an event, a recipe or a place."""
+"""Reads the facts that a page states of its subject: a product, an event, a recipe or a place.
+
+Microdata and RDFa Lite are read as objects in the form of JSON-LD.
+"""
 
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
+from itertools import islice
+from typing import TYPE_CHECKING, cast
+
+from lxml import etree
 
 from contentspider.page.about.jsonld import (
     MAX_VALUES,
+    SCHEMA,
     follow,
     has_title,
     kinds,
     strings_of,
     title_key,
 )
-from contentspider.page.about.microdata import read_microdata
+from contentspider.page.about.stated_texts import LINES
 from contentspider.page.about.thing_facts import FACTS, PLACE_PROPERTIES
+from contentspider.page.tree.text import clean_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,6 +38,105 @@ PRODUCT, EVENT, RECIPE, PLACE = THINGS = ("product", "event", "recipe", "place")
 EVENTS = frozenset(("Festival", "Hackathon", "CourseInstance"))
 # Types of objects that may have an address or a telephone but are not places.
 NO_PLACES = frozenset(("Person", "JobPosting", "Offer", "Product", "Recipe"))
+MAX_PROPERTIES = 2_000  # of a page
+MAX_NAMES = 10  # of a property
+MAX_DEPTH = 6
+HIDDEN = ("script", "style")
+# The starts and ends of elements that are read for a value, and for all values of a page.
+MAX_EVENTS_OF_VALUE, MAX_EVENTS = 2_000, 200_000
+MAX_CHARS = 10_000  # of a value
+# The attributes with the values of elements; other elements have their text as value.
+ADDRESSES = dict.fromkeys(("img", "audio", "video", "source", "embed", "iframe", "track"), "src")
+ATTRIBUTES = ADDRESSES | {"object": "data", "data": "value", "meter": "value", "time": "datetime"}
+
+
+def read_microdata(root: _Element) -> list[dict[str, object]]:
+    """Return the top-level items of a page in document order, with the items inside them.
+
+    The main entity of an item is also returned as a top-level item, as in JSON-LD. An item is an
+    object with ``@type`` and its properties. A property with several values is a list. At most
+    `MAX_PROPERTIES` properties are read, and ``itemref`` is ignored.
+    """
+    reader = _Reader()
+    return [reader.item(scope, 0) for scope in _scopes(root) if _is_top_level(scope)]
+
+
+def _scopes(root: _Element) -> list[_Element]:
+    """Return the elements that are items. Some sites mark the root."""
+    found = root.xpath("descendant-or-self::*[@itemscope or @typeof]")
+    return cast("list[_Element]", found)
+
+
+def _is_item(element: _Element) -> bool:
+    return element.get("itemscope") is not None or element.get("typeof") is not None
+
+
+def _is_top_level(element: _Element) -> bool:
+    return _is_item(element) and _names(element) in ([], ["mainEntity"])
+
+
+def _names(element: _Element) -> list[str]:
+    """Return the names of the properties whose value an element is, without their vocabulary."""
+    names = (element.get("itemprop") or element.get("property") or "").split()
+    return [SCHEMA.sub("", name) for name in names[:MAX_NAMES]]
+
+
+class _Reader:
+    """Reads items, and counts the properties and elements that it has read of the page."""
+
+    def __init__(self) -> None:
+        self._properties = self._events = 0
+
+    def item(self, scope: _Element, depth: int) -> dict[str, object]:
+        """Return the item of an element that is inside *depth* other items."""
+        types = scope.get("itemtype") or scope.get("typeof") or ""
+        item: dict[str, object] = {"@type": types.split()}
+        # The next element is at the end.
+        pending = list(reversed(scope))
+        while pending and self._properties < MAX_PROPERTIES:
+            element = pending.pop()
+            names, is_item = _names(element), _is_item(element)
+            if names and depth < MAX_DEPTH:
+                self._properties += 1
+                value = self.item(element, depth + 1) if is_item else self._value(element)
+                for name in names:
+                    _add(item, name, value)
+            if not is_item:
+                pending += reversed(element)
+        return item
+
+    def _value(self, element: _Element) -> str:
+        """Return the value of an element. A link with a text has this text as value, because names
+        are often links.
+        """
+        attribute = ATTRIBUTES.get(str(element.tag), "content")
+        stated = element.get("content") or element.get(attribute)
+        return stated or self._text(element) or element.get("href") or ""
+
+    def _text(self, element: _Element) -> str:
+        """Return the text of an element, with one paragraph per line."""
+        texts: list[str] = []
+        events = ("start", "end", "comment", "pi")
+        limit = min(MAX_EVENTS_OF_VALUE, MAX_EVENTS - self._events)
+        for event, child in islice(etree.iterwalk(element, events), limit):
+            self._events += 1
+            if event in ("start", "end") and child.tag in LINES:
+                texts.append("\n")
+            if event == "start" and child.tag not in HIDDEN:
+                texts.append(child.text or "")
+            elif event != "start" and child is not element:
+                texts.append(child.tail or "")
+        lines = map(clean_text, "".join(texts)[:MAX_CHARS].splitlines())
+        return "\n".join(filter(None, lines))
+
+
+def _add(item: dict[str, object], name: str, value: object) -> None:
+    """Add a value to a property of an item."""
+    values = item.get(name)
+    if isinstance(values, list):
+        values.append(value)
+    else:
+        item[name] = [value] if values is None else [values, value]
 
 
 class StatedThings:

@@ -1,4 +1,7 @@
-"""Reads ``fields.toml``: the fields that a user wants of each page, by selectors or by examples."""
+"""Reads ``fields.toml``: the fields that a user wants of each page, by selectors or by examples.
+
+A preset stands for several fields: the facts of products, events, recipes and places.
+"""
 
 from __future__ import annotations
 
@@ -10,20 +13,29 @@ from datetime import date
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from contentspider.ground.errors import FieldsError
+from contentspider.page.about.things import EVENT, PLACE, PRODUCT, RECIPE
 from contentspider.page.input.own_values import (
+    DATE,
     KINDS,
+    META,
+    NUMBER,
     SELECTORS,
     TEXT,
+    THING,
     OwnValues,
     Rule,
     check_selector,
     read_values,
     typed,
 )
-from contentspider.page.input.presets import PRESETS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+logger = logging.getLogger(__name__)
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -38,7 +50,6 @@ if TYPE_CHECKING:
 
     from contentspider.page.about.metadata import Statements
 
-logger = logging.getLogger(__name__)
 
 FIELDS_FILE = "fields.toml"
 EXAMPLES, TYPE, LEARN, MANY = "examples", "type", "learn", "many"
@@ -46,6 +57,58 @@ KEYS = (*SELECTORS, EXAMPLES, TYPE, LEARN, MANY)
 PRESET = "preset"
 MIN_EXAMPLES, MAX_EXAMPLES = 2, 20
 MAX_FIELDS = 100
+
+
+class PresetField(NamedTuple):
+    """A field of a preset: its *name* and the type of its values (*kind*).
+
+    *metas* are the names of meta elements, which are read if no object of the page has the fact.
+    *many* and *learns* have the same meaning as in `contentspider.page.input.fields_file.OwnField`.
+    """
+
+    name: str
+    kind: str = TEXT
+    metas: tuple[str, ...] = ()
+    many: bool = False
+    learns: bool = False
+
+    def selectors(self, preset: str) -> tuple[tuple[str, str], ...]:
+        """Return the selectors of the field in the preset with this name."""
+        return ((THING, f"{preset}.{self.name}"), *((META, name) for name in self.metas))
+
+
+# Currency and availability are not learned: pages state "EUR" and "InStock", but show other words.
+PRESETS: Mapping[str, tuple[PresetField, ...]] = {
+    PRODUCT: (
+        PresetField("price", NUMBER, ("product:price:amount", "og:price:amount"), learns=True),
+        PresetField("currency", TEXT, ("product:price:currency", "og:price:currency")),
+        PresetField("sku", learns=True),
+        PresetField("brand", TEXT, ("product:brand",), learns=True),
+        PresetField("availability"),
+        PresetField("rating", NUMBER, learns=True),
+    ),
+    EVENT: (
+        PresetField("name"),
+        PresetField("start", DATE, ("event:start_time",)),
+        PresetField("end", DATE, ("event:end_time",)),
+        PresetField("place"),
+        PresetField("address"),
+        PresetField("price", NUMBER),
+    ),
+    RECIPE: (
+        PresetField("ingredients", many=True),
+        PresetField("steps", many=True),
+        PresetField("yield"),
+        PresetField("total_time"),
+    ),
+    PLACE: (
+        PresetField("address"),
+        PresetField("telephone", TEXT, ("business:contact_data:phone_number",)),
+        PresetField("opening_hours", many=True),
+        PresetField("latitude", NUMBER, ("place:location:latitude", "og:latitude")),
+        PresetField("longitude", NUMBER, ("place:location:longitude", "og:longitude")),
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from typing import Any
 
 from contentspider.ground.addresses import without_password
 from contentspider.page.tree.blocks import Block, PageBlocks, Surroundings
+from contentspider.page.tree.tags import NO_NUMBER
 
 # The names of lists in the record, and the field of `Block` that each list has.
 FIELDS = {
@@ -32,7 +33,9 @@ DETAILS: dict[str, str | int | tuple[Any, ...]] = {
     "language": "",
     "anchor": "",
     "note": "",
-    "number": -1,
+    "number": NO_NUMBER,
+    "numbering": "",
+    "begins_list": False,
     "quote": 0,
     "colspan": 1,
     "rowspan": 1,

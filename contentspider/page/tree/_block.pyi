@@ -23,6 +23,8 @@ class Block:
     films: Final[tuple[tuple[int, str, str], ...]]
     table: Final[int]
     outer: Final[tuple[tuple[int, int, int, int, int], ...]]
+    numbering: Final[str]
+    begins_list: Final[bool]
     def __init__(
         self,
         text: str,
@@ -40,11 +42,13 @@ class Block:
         language: str = "",
         anchor: str = "",
         note: str = "",
-        number: int = -1,
+        number: int = -1_000_000_000,
         quote: int = 0,
         colspan: int = 1,
         rowspan: int = 1,
         films: tuple[tuple[int, str, str], ...] = (),
         table: int = 0,
         outer: tuple[tuple[int, int, int, int, int], ...] = (),
+        numbering: str = "",
+        begins_list: bool = False,
     ) -> None: ...

@@ -11,13 +11,15 @@ from lxml.includes cimport etreepublic as etree
 from lxml.includes.tree cimport XML_ELEMENT_NODE, XML_TEXT_NODE, const_xmlChar
 from lxml.includes.tree cimport xmlAttr, xmlDoc, xmlDtd, xmlNode
 
-from contentspider.page.tree.tags import BOLD, CODE, HIDDEN_STYLE, KINDS, LINE_BREAK, MARKS
+from contentspider.page.tree.tags import (
+    BLOCK_STYLE, BOLD, CODE, HIDDEN_EMAILS, HIDDEN_STYLE, KINDS, LINE_BREAK, MARKS, shown_email,
+)
 
 etree.import_lxml__etree()
 
 cdef const char** NAMES = [
     "id", "class", "role", "itemprop", "hidden", "style", "href", "shadowrootmode", "aria-hidden",
-    "colspan", "rowspan", "name",
+    "colspan", "rowspan", "name", "data-cfemail",
 ]
 cdef const char** PICTURE_FILES = [
     ".jpg", ".jpeg", ".png", ".gif", ".webp", ".svg", ".avif", ".bmp", ".tif", ".tiff",
@@ -33,7 +35,12 @@ cdef list KINDS_BY_NUMBER = (
 ).split()
 cdef dict KIND_OF = {tag: KINDS_BY_NUMBER.index(kind) for tag, kind in KINDS.items()}
 
-cdef dict HIDES = {}
+cdef bytes EMAILS = HIDDEN_EMAILS.encode()
+# What a style does: it hides its element, or makes it a block.
+cdef enum:
+    NOTHING, HIDES, BLOCKS
+
+cdef dict KNOWN_STYLES = {}
 cdef Py_ssize_t MAX_STYLES = 10_000, MAX_STYLE_BYTES = 200
 
 
@@ -113,6 +120,9 @@ cdef class Elements:
         if href is NULL or href[0] == 0:
             return 0
         length = strlen(href)
+        if href[0] == c"/" and strncmp(href, EMAILS, len(EMAILS)) == 0:
+            href = self.keep(self.email_address(href))
+            length = strlen(href)
         if not is_tidy(href, length):
             kept = self.address().encode()
             href, length = kept, len(kept)
@@ -121,6 +131,17 @@ cdef class Elements:
         number = self.add_mark(href, length)
         self.mark_texts.back().is_link = not shows_picture(href)
         return number
+
+    cdef str email(self):
+        """Return the e-mail address that the current element shows, if a script has to show it."""
+        return "" if self.values[CFEMAIL] is NULL else shown_email(self.values[CFEMAIL].decode())
+
+    cdef str email_address(self, const char* href):
+        """Return the address of a link to an e-mail address that is hidden in it, or in its
+        element.
+        """
+        email = shown_email(href.decode().partition("#")[2]) or self.email()
+        return "mailto:" + email if email else href.decode()
 
     cdef int read_attributes(self, xmlNode* node) except -1:
         cdef xmlAttr* attribute = node.properties
@@ -175,9 +196,11 @@ cdef class Elements:
             and (role is NULL or strcmp(role, "tabpanel") != 0)
         ):
             return True
-        if style is NULL or style[0] == 0:
-            return False
-        return hides(style)
+        return style_of(style) == HIDES
+
+    cdef bint is_block(self) except -1:
+        """Tell whether the style of the current element makes it a block."""
+        return style_of(self.values[STYLE]) == BLOCKS
 
     cdef str address(self):
         """Return the address that the current element leads to, "" for none."""
@@ -210,14 +233,24 @@ cdef str attribute_of(xmlNode* node, const char* name):
     return etree.attributeValueFromNsName(node, NULL, <const_xmlChar*>name) or ""
 
 
-cdef bint hides(const char* style) except -1:
-    """Tell whether a style hides its element. The results for short styles are cached."""
-    cdef bytes key = style
-    found = HIDES.get(key)
-    if found is None:
-        found = HIDDEN_STYLE.search(key.decode()) is not None
-        if len(key) < MAX_STYLE_BYTES and len(HIDES) < MAX_STYLES:
-            HIDES[key] = found
+cdef int style_of(const char* style) except -1:
+    """Return what a style, or NULL, does. The results for short styles are cached."""
+    cdef bytes key
+    cdef str text
+    cdef int found = NOTHING
+    if style is NULL or style[0] == 0:
+        return NOTHING
+    key = style
+    known = KNOWN_STYLES.get(key)
+    if known is not None:
+        return known
+    text = key.decode()
+    if HIDDEN_STYLE.search(text) is not None:
+        found = HIDES
+    elif BLOCK_STYLE.search(text) is not None:
+        found = BLOCKS
+    if len(key) < MAX_STYLE_BYTES and len(KNOWN_STYLES) < MAX_STYLES:
+        KNOWN_STYLES[key] = found
     return found
 
 
@@ -225,7 +258,9 @@ cdef int attribute_number(const char* name) noexcept:
     """Return the number of the attribute with this name; -1 for attributes that are not read."""
     cdef int number = -1
     if name[0] == c"d":
-        return EXCLUSION if is_exclusion(name) else -1
+        if is_exclusion(name):
+            return EXCLUSION
+        return CFEMAIL if strcmp(name, NAMES[CFEMAIL]) == 0 else -1
     if name[0] == c"c":
         number = CLASS if name[1] == c"l" else COLSPAN
     elif name[0] == c"a":

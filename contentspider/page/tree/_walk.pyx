@@ -12,7 +12,7 @@ from libc.string cimport strcmp
 from libcpp.vector cimport vector
 from lxml.includes cimport etreepublic as etree
 from lxml.includes.tree cimport XML_COMMENT_NODE, XML_ELEMENT_NODE, XML_ENTITY_REF_NODE, XML_PI_NODE
-from lxml.includes.tree cimport xmlAttr, xmlNode
+from lxml.includes.tree cimport XML_TEXT_NODE, xmlAttr, xmlNode
 
 from contentspider.page.tree._block cimport Block
 from contentspider.page.tree._directives cimport Directives, is_excluding
@@ -26,25 +26,35 @@ from contentspider.page.tree._images cimport Pictures
 from contentspider.page.tree._scripts cimport Segments, drop_stand_ins, is_seen_without_scripts
 from contentspider.page.tree._text cimport Run
 from contentspider.page.tree._furniture cimport (
-    anchor_of, is_furniture, is_note_marker, is_panel, language_of, links_own_heading,
+    anchor_of, is_furniture, is_note_marker, is_panel, language_of, links_own_heading, text_below,
 )
 from contentspider.page.tree._table cimport Tables
 from contentspider.page.tree._tree cimport Paths, Tree
 
+import re
+
 from contentspider.page.tree.text import clean_preformatted
 from contentspider.page.tree.formulas import formula_of
 from contentspider.page.tree.tags import (
-    CHECKED, DISPLAYED_FORMULA, FORMULA as FORMULA_MARK, NOTE, UNCHECKED, is_expression,
+    CHECKED, DISPLAYED_FORMULA, FORMULA as FORMULA_MARK, NO_NUMBER as NONE, NOTE, QUOTE_SIGNS,
+    UNCHECKED, is_expression, quote_marks, raised,
 )
 
 etree.import_lxml__etree()
 
+# Longer raised texts are no powers.
+cdef Py_ssize_t MAX_RAISED_CHARS = 20
+cdef int MAX_QUOTED_DEPTH = 5  # of the first text in a quotation
+
 # The cache of paths and attributes is emptied when it has more characters than this.
 cdef Py_ssize_t MAX_CACHE_CHARS = 8_000_000
 
-cdef Py_ssize_t MAX_NUMBER = 999_999_999
+cdef Py_ssize_t NO_NUMBER = NONE
+# An integer as HTML reads it, up to a size.
+cdef object INTEGER = re.compile(r"[ \t\n\f\r]*([+-]?[0-9]{1,9})")
 # Blocks name at most this many cells around their table. Tables further in have the same names.
 cdef Py_ssize_t MAX_OUTER_TABLES = 4
+cdef Py_ssize_t MAX_SPAN = 1_000  # columns or rows that a cell covers
 
 cdef struct Place:
     Py_ssize_t container, row, cell, item
@@ -53,15 +63,21 @@ cdef struct Place:
     Py_ssize_t table, colspan, rowspan  # the innermost table, and what the cell covers
     Py_ssize_t row_table  # the table that the row belongs to (0: in no row)
     Py_ssize_t number, quote, note  # numbers of the list entry, quote and footnote around (0: none)
+    char numbering  # how the list entry is numbered: a, A, i, I, or 0
+    bint is_reversed  # the numbers of the list fall
+    bint begins_list  # the list entry is the first one of a list right after another
     xmlNode* heading  # the innermost heading around, or NULL
 
 cdef struct Open:  # an element whose children are being walked
     xmlNode* node
     bint is_container
-    bint is_line  # a line of code
+    bint is_line  # a line of code, or an inline element whose style makes it a block
+    bint is_raised, is_quoted  # its text is: it changes characters, or has quotation marks
+    bint is_note  # the link of a footnote's marker
     int marks  # the number of marks that begin with the element
     Py_ssize_t first_block  # of a ``noscript``, else -1
     Py_ssize_t number, step  # the number of the next list entry, and the step to the entry after it
+    char numbering
     Place outer  # the place of the text after the element
 
 
@@ -152,6 +168,7 @@ cdef class _Walk:
     cdef dict notes  # the numbers of the footnotes that have a marker, by their ids
     cdef list note_ids  # the ids of these footnotes, by number
     cdef str language  # of the current preformatted element
+    cdef list quotations  # the closing marks of the open ones
 
     cdef Run run
     cdef Pictures pictures
@@ -168,9 +185,9 @@ cdef class _Walk:
         self.segments, self.noscripts = Segments.__new__(Segments), []
         self.run = Run.__new__(Run)
         self.tables, self.outer_cells = Tables.__new__(Tables), [()]
-        self.notes, self.note_ids, self.language = {}, [""], ""
+        self.notes, self.note_ids, self.language, self.quotations = {}, [""], "", []
         self.place.colspan = self.place.rowspan = 1
-        self.place.number = -1
+        self.place.number = NO_NUMBER
         self.directives = Directives.__new__(Directives)
         self.pictures = Pictures.__new__(Pictures, self.tree, self.blocks)
 
@@ -219,7 +236,11 @@ cdef class _Walk:
                     if ended.first_block >= 0:
                         self.noscripts.append((ended.first_block, len(self.blocks)))
                 elif ended.is_line:
-                    self.run.end_line()
+                    self.end_line()
+                if ended.is_raised:
+                    self.run.is_raised = False
+                if ended.is_quoted:
+                    self.end_quotation()
                 self.place.in_code = ended.outer.in_code
                 while ended.marks:
                     self.run.close_mark()
@@ -275,7 +296,12 @@ cdef class _Walk:
                         if kind == FORMULA:
                             self.add_formula(node)
                         elif kind != IMAGE and kind != FILM:
+                            email = self.elements.email()
                             self.start(node, tag, INLINE if kind == EMBED else kind)
+                            if email:
+                                self.run.add(<bytes>email.encode())
+                                node = NULL
+                                continue
                             node = node.children
                             self.run.add_texts(node)
                             continue
@@ -333,10 +359,11 @@ cdef class _Walk:
         cdef Open element
         element.node = node
         element.outer = self.place
-        element.is_container = element.is_line = False
+        element.is_container = element.is_line = element.is_raised = element.is_quoted = False
+        element.is_note = False
         element.marks = 0
         element.first_block = -1
-        element.number, element.step = -1, 0
+        element.number, element.step, element.numbering = NO_NUMBER, 0, 0
         if kind == LINK and self.place.heading is not NULL and self.elements.values[HREF] is not NULL:
             if links_own_heading(node, self.elements.values[HREF], self.place.heading):
                 kind = INLINE
@@ -361,24 +388,79 @@ cdef class _Walk:
     cdef start_inline(self, xmlNode* node, Py_ssize_t tag, Kind kind, Open* element):
         cdef Py_ssize_t mark
         cdef bytes note
-        cdef bint is_superscript = is_called(node, "sup")
+        cdef bint is_superscript = is_called(node, "sup"), is_plain = False
+        if self.elements.is_block() and not self.place.preformatted:
+            element.is_line = True
+            self.run.break_line(self.elements)
+        if is_called(node, "q"):
+            element.is_quoted = self.start_quotation(node)
         if (kind == LINK or is_superscript) and not self.place.preformatted:
             if is_note_marker(node, self.elements, kind):
                 if not is_called(node.parent, "sup"):
                     self.run.add(b" ")  # keeps the number apart from the word
                 if kind == LINK:
+                    element.is_note = True
                     note = self.elements.values[HREF][1:]
                     self.add_note(note)
                     element.marks += self.run.open_mark(
                         self.elements.mark_number(NOTE + note.decode())
                     )
-        if kind == LINK:
+            elif is_superscript:
+                is_plain = self.start_raised(node, element)
+        if is_plain:
+            mark = 0
+        elif kind == LINK:
             mark = self.elements.link_number()
         else:
             mark = self.elements.tags[tag].mark
         element.marks += self.run.open_mark(mark)
         if self.elements.tags[tag].is_code:
             self.place.in_code = True
+
+    cdef bint start_raised(self, xmlNode* node, Open* element) except -1:
+        """Keep a raised number apart from the digits before it. Return whether its characters show
+        that it is raised.
+        """
+        cdef str text = text_below(node, MAX_RAISED_CHARS)
+        cdef bint is_after_digit = self.run.last_char().isdigit()
+        if not self.open.empty() and self.open.back().is_note:
+            return False
+        if not text or not is_after_digit and is_before_slash(node):  # the fraction 1/2
+            return False
+        if raised(text):
+            element.is_raised = not self.run.is_raised
+            self.run.is_raised = True
+            return True
+        if is_after_digit and any(map(str.isdigit, text)):
+            self.run.add(b"^")
+            return True
+        return False
+
+    cdef bint start_quotation(self, xmlNode* node) except -1:
+        """Add the quotation mark that browsers show, unless the text has marks of its own."""
+        cdef xmlNode* above = node.parent
+        cdef str language = ""
+        if self.run.last_char() in QUOTE_SIGNS or first_char(node) in QUOTE_SIGNS:
+            return False
+        while above is not NULL and above.type == XML_ELEMENT_NODE and not language:
+            language = attribute_of(above, "lang")
+            above = above.parent
+        first, last = quote_marks(language, len(self.quotations))
+        self.quotations.append(last)
+        self.run.add(<bytes>(<str>first).encode())
+        return True
+
+    cdef int end_quotation(self) except -1:
+        self.run.add(<bytes>(<str>self.quotations.pop()).encode())
+        return 0
+
+    cdef int end_line(self) except -1:
+        """End the current line of code, or of text."""
+        if self.place.preformatted:
+            self.run.end_line()
+        else:
+            self.run.break_line(self.elements)
+        return 0
 
     cdef add_note(self, bytes note):
         if note not in self.notes:
@@ -390,14 +472,15 @@ cdef class _Walk:
         self.place.container = self.tree.enter(tag, self.place.container, node)
         if kind == TABLE:
             self.add_table()
+            self.move_foot(node)
         elif kind == ROW:
             self.rows += 1
             self.place.row, self.place.cell = self.rows, 0
             self.place.row_table = self.place.table
             self.tables.start_row(self.place.table)
         elif kind == CELL:
-            self.place.colspan = number_in(self.elements.values[COLSPAN])
-            self.place.rowspan = number_in(self.elements.values[ROWSPAN])
+            self.place.colspan = number_in(self.elements.values[COLSPAN], 1)
+            self.place.rowspan = rows_of(node, number_in(self.elements.values[ROWSPAN], MAX_SPAN))
             self.place.cell = self.tables.start_cell(
                 self.place.table, &self.place.colspan, &self.place.rowspan
             )
@@ -407,6 +490,7 @@ cdef class _Walk:
             self.items += 1
             self.place.item = self.items
             self.place.number = self.next_number(node)
+            self.place.begins_list = is_first_of_next_list(node)
         elif kind == QUOTE:
             self.quotes += 1
             self.place.quote = self.quotes
@@ -436,19 +520,34 @@ cdef class _Walk:
         self.place.table = self.tables.add()
         return 0
 
-    cdef Py_ssize_t next_number(self, xmlNode* item) except -2:
-        """Return the number of a list entry, -1 if its list is not numbered."""
+    cdef int move_foot(self, xmlNode* table) except -1:
+        """Move a foot that stands before the bodies of its table to the end, where it is shown."""
+        cdef xmlNode* foot = first_child(table, "tfoot")
+        cdef xmlNode* later
+        if foot is NULL:
+            return 0
+        later = foot.next
+        while later is not NULL and not is_called(later, "tbody") and not is_called(later, "tr"):
+            later = later.next
+        if later is not NULL:
+            element = etree.elementFactory(self.hints.root._doc, table)
+            element.append(etree.elementFactory(self.hints.root._doc, foot))
+        return 0
+
+    cdef Py_ssize_t next_number(self, xmlNode* item) except? -2:
+        """Return the number of a list entry, `NO_NUMBER` if its list is not numbered."""
         cdef Open* above
         cdef Py_ssize_t number
-        cdef str value
+        self.place.numbering, self.place.is_reversed = 0, False
         if self.open.empty():
-            return -1
+            return NO_NUMBER
         above = &self.open.back()
-        if above.step == 0 or above.number < 0 or above.node != item.parent:
-            return -1
-        value = attribute_of(item, "value").strip()
-        if value.isdecimal() and value.isascii():
-            above.number = min(int(value[:9]), MAX_NUMBER)
+        if above.step == 0 or above.node != item.parent:
+            return NO_NUMBER
+        self.place.numbering, self.place.is_reversed = above.numbering, above.step < 0
+        value = INTEGER.match(attribute_of(item, "value"))
+        if value is not None:
+            above.number = int(value[1])
         number = above.number
         above.number += above.step
         return number
@@ -481,7 +580,7 @@ cdef class _Walk:
         """
         cdef str type_ = attribute_of(node, "type")
         if kind == FIELD:
-            if type_ == "checkbox" and has_attribute(node, "disabled"):
+            if type_ == "checkbox" and is_task(node):
                 box = CHECKED if has_attribute(node, "checked") else UNCHECKED
                 self.run.add(<bytes>box.encode())
         elif type_.startswith("math/tex") and node.children is not NULL:
@@ -540,6 +639,10 @@ cdef class _Walk:
         block.row, block.cell, block.item = self.place.row, self.place.cell, self.place.item
         block.images = block.films = block.known_spans = ()
         block.number, block.quote = self.place.number, self.place.quote
+        block.numbering = chr(self.place.numbering) if self.place.numbering else ""
+        if self.place.is_reversed:
+            block.numbering += "-"
+        block.begins_list = self.place.begins_list
         block.colspan, block.rowspan = self.place.colspan, self.place.rowspan
         block.table, block.outer = self.place.row_table, self.outer_cells[self.place.row_table]
         block.note = self.note_ids[self.place.note]
@@ -552,15 +655,89 @@ cdef class _Walk:
         return 0
 
 
-cdef Py_ssize_t number_in(const char* text) noexcept:
-    """Return the number at the beginning of a text, limited to 1 to 1,000; 1 without a number."""
+cdef Py_ssize_t number_in(const char* text, Py_ssize_t zero) noexcept:
+    """Return the number at the beginning of a text, up to `MAX_SPAN`; 1 without a number, and *zero*
+    for the number 0.
+    """
     cdef Py_ssize_t number = 0
-    if text is NULL:
+    if text is NULL or not c"0" <= text[0] <= c"9":
         return 1
-    while c"0" <= text[0] <= c"9" and number < 1_000:
+    while c"0" <= text[0] <= c"9" and number < MAX_SPAN:
         number = 10 * number + text[0] - c"0"
         text += 1
-    return max(1, min(number, 1_000))
+    return min(number, MAX_SPAN) if number else zero
+
+
+cdef Py_ssize_t rows_of(xmlNode* cell, Py_ssize_t rowspan) noexcept:
+    """Return how many rows a cell covers: it ends with the last row of its group."""
+    cdef xmlNode* row = cell.parent
+    cdef Py_ssize_t rows = 1
+    while rows < rowspan and row is not NULL:
+        row = row.next
+        if row is not NULL and row.type == XML_ELEMENT_NODE:
+            if is_called(row, "tbody") or is_called(row, "thead") or is_called(row, "tfoot"):
+                break
+            rows += is_called(row, "tr")
+    return rows
+
+
+cdef bint is_task(xmlNode* box) except -1:
+    """Tell whether a checkbox in a list is that of a task. A filter can be used: it has a name, or
+    stands in a form.
+    """
+    cdef xmlNode* above = box.parent
+    if has_attribute(box, "disabled"):
+        return True
+    if has_attribute(box, "name"):
+        return False
+    while above is not NULL and not is_called(above, "form"):
+        above = above.parent
+    return above is NULL
+
+
+cdef bint is_first_of_next_list(xmlNode* item) noexcept:
+    """Tell whether a list entry is the first of a list with nothing but white space between it and
+    a list of the same kind.
+    """
+    cdef xmlNode* before = item.prev
+    while before is not NULL:
+        if before.type == XML_ELEMENT_NODE:
+            return False
+        before = before.prev
+    if item.parent is NULL or not (is_called(item.parent, "ul") or is_called(item.parent, "ol")):
+        return False
+    before = item.parent.prev
+    while before is not NULL and before.type != XML_ELEMENT_NODE:
+        if before.type == XML_TEXT_NODE and not is_blank(<const char*>before.content):
+            return False
+        before = before.prev
+    return before is not NULL and is_called(before, <const char*>item.parent.name)
+
+
+cdef bint is_blank(const char* text) noexcept:
+    while text is not NULL and text[0] in (c" ", c"\t", c"\n", c"\r", c"\f"):
+        text += 1
+    return text is NULL or text[0] == 0
+
+
+cdef bint is_before_slash(xmlNode* node) except -1:
+    """Tell whether a slash follows directly after an element."""
+    node = node.next
+    if node is NULL or node.type != XML_TEXT_NODE or node.content is NULL:
+        return False
+    return (<const char*>node.content).decode()[:1] in ("/", "\u2044")
+
+
+cdef str first_char(xmlNode* node):
+    """Return the first character of an element's text, "" if other elements come first."""
+    cdef int depth
+    for depth in range(MAX_QUOTED_DEPTH):
+        node = node.children
+        if node is NULL or node.type != XML_ELEMENT_NODE:
+            break
+    if node is NULL or node.type != XML_TEXT_NODE or node.content is NULL:
+        return ""
+    return (<const char*>node.content).decode().lstrip()[:1]
 
 
 cdef bint has_attribute(xmlNode* node, const char* name) noexcept:
@@ -574,14 +751,15 @@ cdef bint has_attribute(xmlNode* node, const char* name) noexcept:
 
 cdef int read_numbers(xmlNode* node, Open* element) except -1:
     """Read the number of a list's first entry and the step to the next into *element*."""
-    cdef str start = attribute_of(node, "start").strip()
+    cdef str kind = attribute_of(node, "type")
     cdef xmlNode* child
-    cdef bint has_start = start.isdecimal() and start.isascii()
-    element.number = min(int(start[:9]), MAX_NUMBER) if has_start else 1
+    start = INTEGER.match(attribute_of(node, "start"))
+    element.number = int(start[1]) if start is not None else 1
     element.step = 1
+    element.numbering = ord(kind) if kind in ("a", "A", "i", "I") else 0
     if has_attribute(node, "reversed"):
         element.step = -1
-        if not has_start:
+        if start is None:
             element.number = 0
             child = node.children
             while child is not NULL:

@@ -6,12 +6,15 @@ from contentspider.page.write.lines cimport Cell as CCell
 from contentspider.page.write.lines cimport Marked as CMarked
 from contentspider.page.write.lines cimport Part as CPart
 
-@cython.locals(part=CPart, last=CPart)
+@cython.locals(part=CPart, last=CPart, before=CPart)
 cpdef str write_markdown(list page_parts)
 cdef str _before(str piece, str before)
 cdef str _blank_line(CPart part, CPart last)
 cdef bint _continues(CPart part, CPart last) except -1
-cdef str _marker(CPart part)
+cdef bint _is_next_list(CPart part, CPart before) except -1
+cdef bint _is_numbered(CPart part) except -1
+cdef str _first_sign(CPart part)
+cdef str _marker(CPart part, str sign)
 cdef list _lines(CPart part)
 cdef list _table(list rows)
 @cython.locals(part=CPart)

@@ -17,6 +17,7 @@ from contentspider.page.tree.tags import (
     EMPHASIS,
     FORMULA,
     LINE_BREAK,
+    NO_NUMBER,
     NOTE,
     PREFORMATTED_TAGS,
     STYLE_TAGS,
@@ -31,7 +32,8 @@ if TYPE_CHECKING:
 
 # Characters of plain text that Markdown would read as markup. The backslash comes first, because
 # it also escapes the others.
-ESCAPED = "\\`*_[]<>"
+# To GitHub's Markdown one tilde is a sign of deleted text, too.
+ESCAPED = "\\`*_[]<>~"
 LINE_START = re.compile(r"\d+(?=[.)](?:\s|$))|(?=[#+:=-])")
 HARD_BREAK = "\\\n"
 ENTITY = re.compile(r"&(?=#?\w+;)")
@@ -54,8 +56,10 @@ READ_AS_TAG = re.compile(r"<(?=[A-Za-z/!?])")
 NOTE_MARKER = re.compile(r"(?:\\\[)?(\[\^[\w-]+\])(?:\\\])?\Z")
 INDENT_CHARS = 4
 NESTED = "\u00a0\u00a0"  # indents nested lists in cells, where other spaces are not shown
+# Another sign begins another list.
+OTHER_SIGN = {".": ")", ")": ".", "-": "*", "*": "-"}
 DELIMITERS = {BOLD: "**", EMPHASIS: "*", DELETED: "~~"}
-BOXES = {CHECKED: "[x] ", UNCHECKED: "[ ] "}
+BOXES = {CHECKED: "[x] ", UNCHECKED: "[ ] ", "☒ ": "[x] "}  # word processors tick with a cross
 
 
 def write_markdown(page_parts: list[Part]) -> str:
@@ -69,16 +73,30 @@ def write_markdown(page_parts: list[Part]) -> str:
     """
     lines: list[str] = []
     indents: list[int] = []  # how far the text of each open list entry is indented
+    entries: list[Part] = []  # the part that began each of them
+    signs: list[str] = []  # of their lists
     last: Part | None = None
     for part in page_parts:
-        if last is not None and not _continues(part, last):
+        is_next_list = False
+        sign = _first_sign(part)
+        if part.begins and len(entries) >= part.depth:
+            before = entries[part.depth - 1]
+            is_next_list = _is_next_list(part, before)
+            if is_next_list or _is_numbered(part) == _is_numbered(before):
+                sign = signs[part.depth - 1]
+            if is_next_list:
+                sign = OTHER_SIGN[sign]
+        if last is not None and (is_next_list or not _continues(part, last)):
             lines.append(_blank_line(part, last))
         last = part
         del indents[part.depth - 1 if part.begins else part.depth :]
-        marker = _marker(part)
+        del entries[len(indents) :], signs[len(indents) :]
+        marker = _marker(part, sign)
         first_prefix = "> " * part.quotes + " " * sum(indents)
         if part.begins:
-            indents.append(max(INDENT_CHARS, len(marker)))
+            indents.append(max(INDENT_CHARS, len(marker) if _is_numbered(part) else 0))
+            entries.append(part)
+            signs.append(sign)
         rest_prefix = "> " * part.quotes + " " * sum(indents)
         if part.label or part.definition == "dd":
             rest_prefix += " " * INDENT_CHARS
@@ -108,12 +126,36 @@ def _continues(part: Part, last: Part) -> bool:
     return part.begins and last.depth > 0 and part.quotes == last.quotes
 
 
-def _marker(part: Part) -> str:
-    """Return the marker of the list entry, footnote or definition that a part begins, or ""."""
+def _is_next_list(part: Part, before: Part) -> bool:
+    """Tell whether a list entry belongs to another list of the same kind than the entry *before*.
+    Markdown has only the number of a list's first entry, so that another one begins a list.
+    """
+    is_numbered = _is_numbered(part)
+    if is_numbered != _is_numbered(before):
+        return False
+    number, last = part.block.number, before.block.number
+    is_counted = is_numbered and number != NO_NUMBER and last != NO_NUMBER
+    return part.block.begins_list or (is_counted and number != last + 1)
+
+
+def _is_numbered(part: Part) -> bool:
+    """Tell whether a list entry has a number in Markdown, which has no negative ones."""
+    return part.ordered and (part.block.number >= 0 or part.block.number == NO_NUMBER)
+
+
+def _first_sign(part: Part) -> str:
+    return "." if _is_numbered(part) else "-"
+
+
+def _marker(part: Part, sign: str) -> str:
+    """Return the marker of the list entry, footnote or definition that a part begins, or "". *sign*
+    stands for a bullet, or after a number.
+    """
     if part.begins:
-        if not part.ordered:
-            return "- "
-        return f"{part.block.number if part.block.number >= 0 else 1}. "
+        number = part.block.number
+        if _is_numbered(part):
+            return f"{number if number >= 0 else 1}{sign} "
+        return f"{sign} {number}. " if part.ordered else f"{sign} "
     if not part.begins_text:
         return ""
     if part.label:
@@ -173,7 +215,7 @@ def _part_of_cell(part: Part) -> str:
     if part.before or part.after:
         line = " ".join(filter(None, (_pictures(part.before), line, _pictures(part.after))))
     if part.begins:
-        line = NESTED * (part.depth - 1) + _marker(part) + line
+        line = NESTED * (part.depth - 1) + _marker(part, _first_sign(part)) + line
     return line.replace("|", "\\|").replace(HARD_BREAK, "<br>")
 
 
@@ -337,7 +379,7 @@ def _escape_plain(text: str) -> str:
             text = text.replace(sign, "\\" + sign)
     if "&" in text:
         text = ENTITY.sub(r"\\&", text)
-    return text.replace("~~", "\\~\\~") if "~~" in text else text
+    return text
 
 
 def _longest_run(text: str) -> int:

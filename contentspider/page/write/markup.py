@@ -12,6 +12,7 @@ from contentspider.page.tree.tags import (
     DISPLAYED_FORMULA,
     FORMULA,
     LINE_BREAK,
+    NO_NUMBER,
     NOTE,
     PREFORMATTED_TAGS,
     STYLE_TAGS,
@@ -31,8 +32,8 @@ def write_html(page_parts: list[Part]) -> str:
     """Return the parts of a page as HTML: ``p``, ``h1`` to ``h6``, lists, ``table``, ``pre``,
     ``blockquote``, and in them ``a``, ``code``, ``strong``, ``em``, ``del``, ``mark``, ``sub``,
     ``sup``, ``br`` and ``img``. All text is escaped. The only attributes are addresses,
-    descriptions of pictures, anchors of headings, numbers of lists, spans of cells, and the
-    language of code.
+    descriptions of pictures, anchors of headings, types and numbers of lists, spans of cells, and
+    the language of code.
     Formulas are LaTeX between dollar signs.
     """
     lines: list[str] = []
@@ -72,15 +73,20 @@ def _turn_quotes(quotes: int, next_quotes: int) -> list[str]:
 def _begin_entry(part: Part, lists: list[str], lines: list[str]) -> None:
     kind = "ol" if part.ordered else "ul"
     number = part.block.number
-    if len(lists) >= part.depth and lists[part.depth - 1] == kind:
+    is_numbered = part.ordered and number != NO_NUMBER
+    is_open = len(lists) >= part.depth and lists[part.depth - 1] == kind
+    if is_open and not part.block.begins_list:
         _close(lists, part.depth, lines)
-        value = f' value="{number}"' if part.ordered and number >= 0 else ""
+        value = f' value="{number}"' if is_numbered else ""
         lines.append(f"</li><li{value}>")
         return
     _close(lists, part.depth - 1, lines)
     lists.append(kind)
-    start = f' start="{number}"' if part.ordered and number >= 0 and number != 1 else ""
-    lines.append(f"<{kind}{start}><li>")
+    numbering = part.block.numbering.rstrip("-") if is_numbered else ""
+    kind_of = f' type="{numbering}"' if numbering else ""
+    order = " reversed" if is_numbered and part.block.numbering[-1:] == "-" else ""
+    start = f' start="{number}"' if is_numbered and number != 1 else ""
+    lines.append(f"<{kind}{kind_of}{order}{start}><li>")
 
 
 def _close(lists: list[str], depth: int, lines: list[str]) -> None:

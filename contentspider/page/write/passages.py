@@ -55,7 +55,7 @@ NEWLINES = re.compile(r"\n+")
 MAX_MARKS = 10
 WRITTEN = (
     "text path tag container row item spans cell images films language anchor note number quote"
-    " colspan rowspan table outer"
+    " colspan rowspan table outer numbering begins_list"
 ).split()
 
 

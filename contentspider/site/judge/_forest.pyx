@@ -30,7 +30,7 @@ cdef enum:
 
 @cython.final
 cdef class Forest:
-    """The compiled form of `contentspider.site.judge.trees.Trees`."""
+    """The compiled form of `contentspider.site.judge.prior.Trees`."""
 
     cdef vector[Node] nodes
     cdef vector[int] roots

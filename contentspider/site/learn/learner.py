@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter, defaultdict
 from dataclasses import asdict, replace
 from functools import cache, cached_property
+from itertools import compress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -12,6 +14,12 @@ import numpy as np
 from contentspider.ground.errors import NotEnoughTextError
 from contentspider.ground.pickles import pickled
 from contentspider.ground.times import now
+from contentspider.page.words.language import (
+    are_close,
+    detect_language,
+    looks_english,
+    script_language,
+)
 from contentspider.site.fields.example_pages import ExamplePages
 from contentspider.site.fields.learning import learn_fields
 from contentspider.site.images import repeated_pictures
@@ -20,10 +28,10 @@ from contentspider.site.judge.featuresets import SiteFeatures
 from contentspider.site.judge.prior import Prior
 from contentspider.site.judge.rows import text_key
 from contentspider.site.judge.svm import LinearSVM
-from contentspider.site.learn.language import is_english_wrong
 from contentspider.site.learn.options import LearningOptions, OptionError
 from contentspider.site.learn.sampling import sample_pages
 from contentspider.site.models.model import ENOUGH_PAGES, SiteModel
+from contentspider.site.models.record import text_sample
 from contentspider.site.models.summary import Baseline, SlotSummary, shown_shares
 from contentspider.site.own.assessment import assess
 from contentspider.site.own.matching import path_key, stated_texts, texts_by_page
@@ -63,6 +71,8 @@ EXAMPLE_CHARS = 80
 EXAMPLE_BLOCKS = 2_000  # examples longer than a slot's first text are searched in this many blocks
 MAX_SUMMARY = 500  # slots in a manifest
 SVM = "svm"  # the name of `LinearSVM`
+# Fewer pages that state a wrong language may be exceptions, and more teach no more.
+MIN_PAGES, MAX_PAGES = 3, 50
 
 
 class SiteLabels(NamedTuple):
@@ -224,7 +234,7 @@ class SiteLearner:
             slots=frozenset(site.slots),
             noise_texts=noise_texts,
             pictures=repeated_pictures(sample),
-            is_english_wrong=is_english_wrong(sample, np.split(decided > 0.5, starts)),
+            wrong_languages=wrong_languages(sample, np.split(decided > 0.5, starts)),
             fields=learn_fields(sample, slot_of),
             classifier=classifier or LinearSVM({}, -1.0),
             classifier_name=self.options.classifier if classifier else SVM,
@@ -376,3 +386,47 @@ def _summary(site: SiteBlocks, decided: Floats, probabilities: Floats) -> list[S
         )
         for number in np.argsort(-chars, kind="stable").tolist()[:MAX_SUMMARY]
     ]
+
+
+def wrong_languages(pages: Sequence[Page], kept: Iterable[Bools]) -> frozenset[str]:
+    """Return the languages that most *pages* which state them are not in.
+
+    Many themes state one language for texts in any. *kept* tells for the blocks of each page
+    whether they are content. The extra ``language`` reads pages only if most of them may be in
+    another language, since loading it takes a second: pages that state English, and lack its
+    frequent words, and pages that state another language in a script of several languages.
+    """
+    samples: defaultdict[str, list[str]] = defaultdict(list)
+    for page, is_kept in zip(pages, kept, strict=True):
+        stated = page.hints.language.partition("-")[0]
+        if stated and len(samples[stated]) < MAX_PAGES:
+            sample = text_sample(list(compress(page.content.blocks, is_kept.tolist())))
+            samples[stated] += filter(None, [sample])
+    return frozenset(stated for stated, texts in samples.items() if _is_wrong(stated, texts))
+
+
+def _is_wrong(stated: str, samples: Sequence[str]) -> bool:
+    """Tell whether most texts are in one other language than the *stated* one."""
+    strange = [sample for sample in samples if _may_be_another(stated, sample)]
+    if len(strange) < MIN_PAGES or 2 * len(strange) <= len(samples):
+        return False
+    try:
+        languages = Counter(map(detect_language, strange))
+    except MemoryError:
+        raise
+    except Exception as error:  # noqa: BLE001 - a library may raise anything, and costs no model
+        logger.warning(
+            "the language of pages that state %r cannot be checked (%r): it counts as right",
+            stated,
+            error,
+        )
+        return False
+    del languages[""]
+    foreign = sum(count for tag, count in languages.items() if not are_close(tag, stated))
+    return 2 * foreign > len(samples)
+
+
+def _may_be_another(stated: str, sample: str) -> bool:
+    if stated == "en":
+        return not looks_english(sample)
+    return not script_language(sample)  # a script of one language needs no other pages

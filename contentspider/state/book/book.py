@@ -17,18 +17,16 @@ from contentspider.ground.errors import DAMAGE, StateError
 from contentspider.ground.times import now
 from contentspider.state.book.anchors import Anchors
 from contentspider.state.book.answers import Answers, SitemapDates
-from contentspider.state.book.broken import BrokenAddresses
+from contentspider.state.book.broken import BrokenAddresses, DeadLinks, RefusedModels
 from contentspider.state.book.changes import Changes
 from contentspider.state.book.contents import Contents
 from contentspider.state.book.copies import Copies
-from contentspider.state.book.database import Database
-from contentspider.state.book.dead_links import DeadLinks
+from contentspider.state.book.database import PAGE_BYTES, Database
 from contentspider.state.book.frontier import Claims, Frontier
 from contentspider.state.book.items import Items
 from contentspider.state.book.known import KnownPages
 from contentspider.state.book.own_texts import OwnAnswers, OwnTexts
 from contentspider.state.book.pages import BY_END, Pages
-from contentspider.state.book.refused import RefusedModels
 from contentspider.state.book.sample import PageSample
 from contentspider.state.book.schema import CRAWL_TABLES
 from contentspider.state.book.sites import Sites
@@ -46,7 +44,7 @@ CONTENT_COLUMNS = {
     "sample": "page",
 }
 # The indexes that only the end of a crawl needs, which creates them.
-INDEXES_AT_THE_END = ("by_url", "by_host", "duplicates", "items_by_page")
+INDEXES_AT_THE_END = ("by_url", "by_host", "items_by_page")
 ENDING_FACT = "ending"  # a run has begun to write the end of the crawl
 
 
@@ -161,10 +159,16 @@ class Book:
         self.refused = RefusedModels(database)
 
     @property
+    def stored_pages(self) -> PageSample | KnownPages:
+        """The pages with their blocks: the sample of the last crawl, or the known pages without
+        one.
+        """
+        return self.sample if self.sample.sites() else self.known
+
+    @property
     def has_room(self) -> bool:
         """Whether the book may keep the blocks of further pages."""
-        count = self.database.count
-        return count("PRAGMA page_count") * count("PRAGMA page_size") < self._max_bytes
+        return self.database.count("PRAGMA page_count") * PAGE_BYTES < self._max_bytes
 
     def rollback(self) -> None:
         """Drop all changes since the last commit; a resumed crawl makes them again."""
@@ -224,6 +228,7 @@ class Book:
                 f" seq = iif(seq = record, seq, {known('seq', 0)}) WHERE run > ?",
                 since,
             )
+        self.pages.forget()
         self.runs.set_fact(ENDING_FACT, True)
 
     @property

@@ -1,10 +1,11 @@
-"""Addresses that are known as broken: they fail in each crawl, while the rest of the site is read.
+"""Addresses and models that fail in each crawl, while the rest of the site is read; dead links.
 
 They do not count as failures of a crawl, and crawls request them less and less often.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING
@@ -22,6 +23,11 @@ FAILED_CRAWLS = 3  # an address is known as broken after it failed in so many cr
 # A broken address is requested after 1, 2, 4, ... crawls. It is never left out for more crawls, or
 # for more days, than this.
 MAX_WAIT, MAX_DAYS = 16, 30.0
+MAX_DEAD_DAYS = 30.0  # the longest time between two requests of a dead link
+FORGOTTEN_DAYS = 3 * MAX_DEAD_DAYS
+RANDOM = re.compile(r"/[0-9a-f]{32}$")  # crawls request such addresses to get an error page
+# Crawls of due pages may run each hour; they try a dead link once a day.
+MIN_DUE_DAYS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,3 +128,85 @@ def few(
         return count <= answers[site] and not is_large_loss(count, total)
 
     return frozenset(address for address in addresses if is_few(site_of(address)))
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedModel:
+    """A *site* whose model was refused in so many *crawls* in a row, the last one the crawl with
+    the number *last_crawl*.
+    """
+
+    site: str
+    crawls: int
+    last_crawl: int
+
+
+class RefusedModels:
+    """The sites in a book whose models were refused when they were last learned."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def all(self) -> Iterator[RefusedModel]:
+        """Yield all sites, also those whose models were refused in fewer crawls than it takes to
+        be known.
+        """
+        rows = self._database.rows("SELECT site, crawls, last_crawl FROM refused ORDER BY site")
+        return (RefusedModel(*row) for row in rows)
+
+    def known(self) -> list[RefusedModel]:
+        """Return the sites whose models are known to be refused."""
+        return [model for model in self.all() if model.crawls >= FAILED_CRAWLS]
+
+    def add(self, site: str, crawl: int) -> int:
+        """Record that a model was refused in a *crawl*, by its number; return in how many crawls in
+        a row before it. A resumed run belongs to its crawl.
+        """
+        before = next((model for model in self.all() if model.site == site), None)
+        crawls = before.crawls - (before.last_crawl == crawl) if before else 0
+        self._database.do(
+            "INSERT OR REPLACE INTO refused VALUES (?, ?, ?)", (site, crawls + 1, crawl)
+        )
+        return crawls
+
+    def remove(self, site: str) -> None:
+        """Forget a site, since its model is not refused any more."""
+        self._database.do("DELETE FROM refused WHERE site = ?", (site,))
+
+
+class DeadLinks:
+    """The addresses in a book that were missing when a crawl requested them."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def waiting(self, is_due: bool) -> frozenset[str]:
+        """Return the page ids that a crawl must not request now; *is_due*: it crawls due pages."""
+        at, least = now(), MIN_DUE_DAYS if is_due else 0.0
+        return frozenset(
+            dead
+            for dead, first, last in self._database.rows("SELECT id, first, last FROM dead")
+            if 0
+            <= days_between(last, at)
+            < min(max(days_between(first, last), least), MAX_DEAD_DAYS)
+        )
+
+    def add(self, address: str) -> None:
+        """Record an address as missing."""
+        if not RANDOM.search(address):
+            at = now()
+            self._database.do(
+                "INSERT INTO dead VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET last = excluded.last",
+                (page_id(address), at, at),
+            )
+
+    def forget(self) -> None:
+        """Forget dead links that are pages by now, or that no crawl has tried for
+        `FORGOTTEN_DAYS`.
+        """
+        do = self._database.do
+        do(
+            "DELETE FROM dead WHERE (SELECT state FROM pages WHERE pages.id = dead.id"
+            " ORDER BY run DESC LIMIT 1) = 'live'"
+        )
+        do("DELETE FROM dead WHERE julianday(?) - julianday(last) > ?", (now(), FORGOTTEN_DAYS))

@@ -1,10 +1,14 @@
-"""The change log of a book: one record for each visit, and for each page that has gone or moved."""
+"""The change log of a book: one record for each visit, and for each page that has gone or moved.
+
+The position in the log tells the book from others and from copies.
+"""
 
 from __future__ import annotations
 
 import json
 import logging
 from collections.abc import Generator, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +17,10 @@ from contentspider.ground.times import now
 from contentspider.recrawl.changes import BY_PAGE, CHANGES, UNCHANGED
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from typing_extensions import Self
+
     from contentspider.state.book.database import Database
     from contentspider.state.book.pages import PageVersion
 
@@ -27,6 +35,24 @@ RECORD = (
 BY_MOVE = "move"
 LAST_CRAWL = "(SELECT max(number) FROM crawls WHERE ended != '')"
 IS_PUBLISHED = "run <= (SELECT run FROM published)"
+
+
+@dataclass(frozen=True, slots=True)
+class BookPosition:
+    """The last crawl in a book (*key*, and the time it *ended*), and the last change of a page
+    (its number *seq*, and the time *at* which it was recorded).
+    """
+
+    key: str
+    ended: str
+    seq: int
+    at: str
+
+    @classmethod
+    def of(cls, record: Mapping[str, Any]) -> Self:
+        """Return the position in a JSON record; raises KeyError, TypeError or ValueError."""
+        text = {name: str(record[name]) for name in ("key", "ended", "at")}
+        return cls(seq=int(record["seq"]), **text)
 
 
 class Changes:

@@ -39,33 +39,33 @@ FOREIGN = (
 )
 
 
-class LedgerFullError(ContentSpiderError):
+class BookFullError(ContentSpiderError):
     """The book cannot be written (no disk space, memory or file); earlier commits are intact.
 
     *ending* is the reason that the crawl's end gets.
     """
 
-    code = "ledger-full"
-    ending = "ledger_full"
+    code = "book-full"
+    ending = "book_full"
 
 
-class MemoryShortError(LedgerFullError):
+class MemoryShortError(BookFullError):
     """The process is out of memory; earlier commits are intact."""
 
     code = "memory-short"
     ending = OUT_OF_MEMORY
 
 
-class LedgerBusyError(ContentSpiderError):
+class BookBusyError(ContentSpiderError):
     """Another process has the book open: its crawl is running."""
 
-    code = "ledger-busy"
+    code = "book-busy"
 
 
 class SchemaError(ContentSpiderError):
     """The file was written by another version of contentspider; it is left as it is."""
 
-    code = "ledger-schema"
+    code = "book-schema"
 
 
 @cache
@@ -129,13 +129,13 @@ class Database:
                 self._connection = self._open(read_only)
                 on_failure.pop_all()
         except Timeout as error:
-            raise LedgerBusyError(
+            raise BookBusyError(
                 f"{path} is in use by another process, because that crawl is running; wait for it,"
                 " or give this crawl another name (--name)"
             ) from error
         except (sqlite3.OperationalError, OSError) as error:
             reason = getattr(error, "strerror", None) or error
-            raise LedgerFullError(
+            raise BookFullError(
                 f"{path} cannot be opened: {reason}; CONTENTSPIDER_STATE_DIR names another folder"
                 " for the state of crawls"
             ) from error
@@ -156,7 +156,7 @@ class Database:
             connection.executescript(schema.tables)
             return connection
         address = self.path.absolute().as_uri() + ("?mode=ro" if read_only else "")
-        connection = sqlite3.connect(address, uri=True, isolation_level=None, cached_statements=64)
+        connection = sqlite3.connect(address, uri=True, isolation_level=None, cached_statements=256)
         # One text that is not UTF-8 must not make all other records unreadable.
         connection.text_factory = partial(str, encoding="utf-8", errors="replace")
         version = connection.execute("PRAGMA user_version").fetchone()[0]
@@ -213,7 +213,7 @@ class Database:
         """Turn errors of the block into `StateError` and close the file, since it is damaged."""
         try:
             yield
-        except LedgerFullError as error:
+        except BookFullError as error:
             self.close()
             if isinstance(error.__cause__, sqlite3.OperationalError):
                 raise
@@ -227,11 +227,11 @@ class Database:
         return str(self.path or f"the {self._schema.name} in memory")
 
     def do(self, statement: str, values: Sequence[object] = ()) -> sqlite3.Cursor:
-        """Run a statement; raises `LedgerFullError` if the file cannot be read or written."""
+        """Run a statement; raises `BookFullError` if the file cannot be read or written."""
         try:
             return self._connection.execute(statement, values)
         except READING as error:
-            raise LedgerFullError(f"{self.name}: {error}") from error
+            raise BookFullError(f"{self.name}: {error}") from error
         except (MemoryError, sqlite3.InterfaceError) as error:
             # SQLite has rolled back. If memory is short, Python 3.10 may raise InterfaceError.
             raise MemoryShortError(f"{self.name}: the process is out of memory") from error
@@ -242,7 +242,7 @@ class Database:
         try:
             yield from cursor
         except READING as error:
-            raise LedgerFullError(f"{self.name}: {error}") from error
+            raise BookFullError(f"{self.name}: {error}") from error
         except MemoryError as error:
             raise MemoryShortError(f"{self.name}: the process is out of memory") from error
 
@@ -279,7 +279,7 @@ class Database:
         if not self.is_durable:
             return
         if not self._connection.in_transaction:
-            raise LedgerFullError(f"{self.name}: SQLite dropped the changes since the last commit")
+            raise BookFullError(f"{self.name}: SQLite dropped the changes since the last commit")
         self.do("COMMIT")
         self.do("BEGIN")
 
@@ -300,14 +300,14 @@ class Database:
 
     def give_back(self, pages: int) -> bool:
         """Commit, and return some free database pages to the system; tell whether there are more
-        that can be returned. Raises `LedgerFullError`.
+        that can be returned. Raises `BookFullError`.
         """
         before = self.count("PRAGMA freelist_count")
         try:
             # `execute` would stop after the first page.
             self._connection.executescript(f"PRAGMA incremental_vacuum({pages})")
         except READING as error:
-            raise LedgerFullError(f"{self.name}: {error}") from error
+            raise BookFullError(f"{self.name}: {error}") from error
         if self.is_durable:
             self.do("BEGIN")
         return 0 < self.count("PRAGMA freelist_count") < before

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import fields as dataclass_fields
+from dataclasses import is_dataclass
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
@@ -27,7 +29,7 @@ def encode_value(value: Any) -> object:
     raise TypeError(f"{kind.__name__} cannot be stored as data")
 
 
-# Modules of classes that ledgers of older versions name, and where the classes are now.
+# Modules of classes that books of older versions name, and where the classes are now.
 MOVED_MODULES = {"contentspider.crawl.hold.items": "contentspider.crawl.base.items"}
 COLLECTIONS: dict[str, Any] = {"list": list, "tuple": tuple, "set": set, "frozenset": frozenset}
 SCALARS: dict[Any, tuple[str, Callable[[Any], str]]] = {
@@ -58,13 +60,20 @@ def decode_value(value: Any) -> Any:
 
 def dump_item(item: object) -> str:
     """Return an item's class and fields as JSON; raises TypeError if a field is not plain data."""
-    from itemadapter import ItemAdapter  # loads Scrapy, which commands that read items do not need
-
     kind = type(item)
-    adapter = ItemAdapter(item)
-    fields = {name: encode_value(adapter[name]) for name in adapter}
+    fields = {name: encode_value(value) for name, value in _values(item)}
     # ASCII, since UTF-8 cannot encode half of a surrogate pair.
     return json.dumps([kind.__module__, kind.__qualname__, fields])
+
+
+def _values(item: Any) -> Iterable[tuple[str, Any]]:
+    """Return the names and values of an item's fields."""
+    if is_dataclass(item):  # an `ItemAdapter` takes 50 times as long
+        names = (each.name for each in dataclass_fields(item))
+        return [(name, getattr(item, name)) for name in names if hasattr(item, name)]
+    from itemadapter import ItemAdapter  # loads Scrapy, which commands that read items do not need
+
+    return ItemAdapter(item).items()
 
 
 def load_item(text: str) -> Any:

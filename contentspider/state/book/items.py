@@ -19,8 +19,11 @@ if TYPE_CHECKING:
     from contentspider.state.book.contents import Contents
     from contentspider.state.book.database import Database
     from contentspider.state.book.frontier import Frontier
+    from contentspider.state.book.reading import Reading
 
 logger = logging.getLogger(__name__)
+
+REFILLED_FACT = "refilled"
 
 
 @dataclass(slots=True)
@@ -32,7 +35,8 @@ class ItemBinding:
     tells that it need not be held (any more). *page_id* is the page's id; *names* are the names of
     our fields in the item if they differ. *is_unsent*: the page comes from the book. *content* is
     the number of the page in `Contents`, if it is stored, and *text* its main content, if that is
-    new.
+    new. *reading* is what this crawl has made of the page (None: the next one reads it again).
+    *is_same_item*: the item is that of the last crawl, but for fields that differ in each crawl.
     """
 
     page: Page
@@ -46,6 +50,8 @@ class ItemBinding:
     is_unsent: bool = False
     content: int | None = None
     text: str | None = None
+    reading: Reading | None = None
+    is_same_item: bool = False
 
 
 # The number of an item's line in `Contents`, and the item with our field names.
@@ -220,7 +226,17 @@ class Items:
             content = self._contents.put(ITEM, line, self._contents.base(content))
             self._do("UPDATE items SET line = ? WHERE number = ?", (content, number))
             first = first or self.by_our_names(content, ours)
+        if first is not None:
+            self._do("INSERT OR REPLACE INTO facts VALUES (?, 'true')", (REFILLED_FACT,))
         return first
+
+    @property
+    def has_refilled(self) -> bool:
+        """Whether items were refilled in this crawl, in any of its runs: an output that has them
+        already must be written again.
+        """
+        query = "SELECT 1 FROM facts WHERE name = ?"
+        return self._database.row(query, (REFILLED_FACT,)) is not None
 
     def by_our_names(self, number: int, names: Mapping[str, str] | None) -> Released:
         """Return the item in a line with our field names, and the number of its content. *names*

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import logging
+from bisect import insort
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from contentspider.ground.errors import DAMAGE, ContentSpiderError
 from contentspider.page.input.page import Page
-from contentspider.site.learn.templates import page_template
-from contentspider.site.sample import sample_order
+from contentspider.site.learn.sampling import TemplatePages, page_template
+from contentspider.site.sample import ORDER_BYTES, sample_order
 from contentspider.state.book.contents import PAGE
-from contentspider.state.book.places import FRONT, SamplePlaces
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from contentspider.state.book.contents import Contents
     from contentspider.state.book.database import Database
 
@@ -22,6 +24,61 @@ logger = logging.getLogger(__name__)
 # Pages kept of one site for their order; up to as many again are kept for their template.
 SITE_PAGES = 200
 ALL_PAGES = 3_000  # pages kept of all sites of a crawl
+PAGES_WITH_TEXT = 40  # preferred pages: the learner uses no more pages with an own text
+FRONT = bytes(ORDER_BYTES)
+
+
+class SamplePlaces:
+    """Decides which pages of a site stay in its sample. *stored* has the places of stored pages.
+
+    *size* pages stay for their order: preferred pages first. At most as many again stay for their
+    template (`TemplatePages`). The *key* of a page is its order and the number of its template. The
+    place of a page is its key, after `FRONT` if the page is preferred.
+    """
+
+    def __init__(self, stored: Iterable[bytes], size: int) -> None:
+        self.size = size
+        self._preferred: list[bytes] = []
+        self._first: list[bytes] = []
+        self._of_templates: TemplatePages[bytes] = TemplatePages(size)
+        for place in stored:
+            key = place.removeprefix(FRONT)
+            self.add(key, is_preferred=len(key) < len(place))
+
+    def add(self, key: bytes, is_preferred: bool) -> bool:
+        """Add a page. False if that does not change the places of any page."""
+        if is_preferred and self._has_room(key):
+            self._prefer(key)
+        elif key not in self._preferred and key not in self._first:
+            insort(self._first, key)
+        dropped = self._of_templates.add(key, key[ORDER_BYTES:], key)
+        self.limit(self.size)
+        return key not in dropped or key in self._first or key in self._preferred
+
+    def _has_room(self, key: bytes) -> bool:
+        return len(self._preferred) < PAGES_WITH_TEXT or key < self._preferred[-1]
+
+    def _prefer(self, key: bytes) -> None:
+        """Prefer a page, which may have come before its own text."""
+        if key in self._preferred:
+            return
+        if key in self._first:
+            self._first.remove(key)
+        insort(self._preferred, key)
+        if len(self._preferred) > PAGES_WITH_TEXT:
+            insort(self._first, self._preferred.pop())
+
+    def limit(self, size: int) -> None:
+        """Drop pages so that *size* pages stay for their order."""
+        self.size = size
+        del self._preferred[size:]
+        del self._first[size - len(self._preferred) :]
+        self._of_templates.limit(size)
+
+    def all(self) -> dict[bytes, bytes]:
+        """Return the places of all pages that stay, by their keys."""
+        keys = [*self._of_templates.ranked(), *self._first]
+        return {key: key for key in keys} | {key: FRONT + key for key in self._preferred}
 
 
 class PageSample:
@@ -47,13 +104,19 @@ class PageSample:
         self._stored: dict[str, dict[bytes, bytes]] = {}
 
     def offer(
-        self, site: str, page: Page, has_own_text: bool = False, number: int | None = None
+        self,
+        site: str,
+        page: Page,
+        has_own_text: bool = False,
+        number: int | None = None,
+        template: bytes = b"",
     ) -> None:
         """Keep a page if it belongs to its site's sample. For most pages this costs one hash and
-        the search for the path of most text. *number* is that of its content, if it is stored.
+        the search for the path of most text. *number* is that of its content, if it is stored, and
+        *template* that of its template, if it is known.
         """
         places = self._of_site(site)
-        key = sample_order(page.url) + page_template(page)
+        key = sample_order(page.url) + (template or page_template(page))
         if not places.add(key, has_own_text):
             return
         self._store(site, page, number)

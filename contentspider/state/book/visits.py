@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from contentspider.ground.errors import DAMAGE
 from contentspider.ground.times import days_between
 from contentspider.recrawl.changes import (
     BY_FIELDS,
@@ -15,6 +17,7 @@ from contentspider.recrawl.changes import (
     REFILTERED,
     UNCHANGED,
 )
+from contentspider.recrawl.judge import Facts
 from contentspider.site.models.record import HASH_PART, item_hash
 from contentspider.state.book.pages import (
     BY_VISIT,
@@ -23,10 +26,12 @@ from contentspider.state.book.pages import (
     RELEASED,
     PageVersion,
     dump_facts,
+    is_live,
+    load_facts,
 )
 
 if TYPE_CHECKING:
-    from contentspider.recrawl.judge import Change, Facts
+    from contentspider.recrawl.judge import Change
     from contentspider.state.book.answers import Answer
     from contentspider.state.book.changes import Changes
     from contentspider.state.book.pages import Pages
@@ -39,6 +44,7 @@ class Visit:
     version that the page is compared with: of the page itself, or of the page that has moved here,
     for the *reason*; None for a new page. *page* is the number of its blocks (None: not kept), and
     *content* that of its main content. It is None until the item of the page comes (`take_item`).
+    *reading* is a `Reading`, or b"".
     """
 
     id: str
@@ -54,6 +60,7 @@ class Visit:
     reason: str = ""
     page: int | None = None
     content: int | None = None
+    reading: bytes = b""
 
     @property
     def previous_id(self) -> str:
@@ -111,6 +118,30 @@ class Visits:
         )
         return self._pages.put(replace(version, record=record))
 
+    def again(self, version: PageVersion) -> Visit:
+        """Return the visit that has written a version, to judge it in another way."""
+        previous_id, reason = self._changes.of_visit(version.record)
+        base = self._pages.known(previous_id or version.id)
+        facts = Facts("")  # facts that are not stored, or damaged, are found anew where need be
+        with suppress(*DAMAGE):
+            facts = load_facts(version.facts) if version.facts else facts
+        return Visit(
+            id=version.id,
+            url=version.url,
+            site=version.site,
+            at=version.last_seen,
+            facts=facts,
+            content_hash=version.content_hash,
+            text_hash=version.text_hash,
+            layout_hash=version.layout_hash,
+            model=version.model,
+            base=base if is_live(base) else None,
+            reason=reason if previous_id else "",
+            page=version.page,
+            content=version.content,
+            reading=version.reading,
+        )
+
     def revise(self, version: PageVersion, visit: Visit, change: Change) -> PageVersion:
         """Write another result of a *visit* into its *version*."""
         known = self._pages.known(visit.id)
@@ -156,6 +187,7 @@ class Visits:
             "model": visit.model,
             "facts": dump_facts(visit.facts),
             "page": visit.page,
+            "reading": visit.reading,
             "content": known.content if known else None,
             "previous": known.previous if known else None,
         }
@@ -196,6 +228,12 @@ class Visits:
             content = number if has_text else self._pages.put_text(text)
             version = replace(version, content=content)
         self._pages.put(version)
+
+    def keep_item(self, page_id: str) -> None:
+        """Write that the item of a visited page has passed the pipelines, and is the known one."""
+        version = self._pages.found(page_id)
+        if version is not None and version.item_state < RELEASED:
+            self._pages.put(replace(version, item_state=RELEASED))
 
     def with_content(self, version: PageVersion, number: int, item: dict[str, Any]) -> PageVersion:
         """Return a version whose content is in another line of its item."""

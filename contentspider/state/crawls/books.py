@@ -22,7 +22,7 @@ from contentspider.state.address_state import AddressState
 from contentspider.state.book.book import Book, Run
 from contentspider.state.book.database import (
     PARTS,
-    LedgerBusyError,
+    BookBusyError,
     SchemaError,
     is_in_use,
     lock_of,
@@ -37,11 +37,14 @@ from contentspider.state.book.imports import (
     import_ledger,
     open_old,
 )
+from contentspider.state.book.losses import Losses
 from contentspider.state.book.schema import BOOK
 from contentspider.state.crawls.folder import state_folder
 from contentspider.state.outcome import FINISHED, INCOMPLETE, UNLEARNED_FACT
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from contentspider.state.book.frontier import Frontier
 
 logger = logging.getLogger(__name__)
@@ -124,7 +127,7 @@ def _usable(path: Path, max_bytes: int) -> Book:
 
 def import_old(path: Path) -> None:
     """Import the ledger and the history of an earlier version into the book at *path*. They stay
-    beside it, with the suffix ``.imported``. Raises `LedgerBusyError` while another process writes
+    beside it, with the suffix ``.imported``. Raises `BookBusyError` while another process writes
     them, and `SchemaError` for versions that are too old.
     """
     history = path.parent / HISTORIES / path.name
@@ -149,7 +152,7 @@ def _import_locked(path: Path, history: Path) -> None:
         with lock_of(path):
             _import(path, history)
     except Timeout as error:
-        raise LedgerBusyError(f"{path} is in use by a crawl of an earlier version") from error
+        raise BookBusyError(f"{path} is in use by a crawl of an earlier version") from error
     except OSError as error:
         raise ContentSpiderError(
             f"{path} is of an earlier version, and cannot be imported: {error.strerror}"
@@ -382,3 +385,30 @@ def _address_lines(frontier: Frontier) -> list[str]:
         for reason, number, url in reasons[:10]:
             lines.append(f"    {number} {reason or ''} (such as {url})")
     return lines
+
+
+def accept_gone(path: Path) -> int:
+    """Mark the pages as gone that the last crawl with the book at *path* held back as doubtful;
+    return their number. Raises `BookBusyError` while a crawl runs, and `ContentSpiderError` if
+    one has begun and is not finished, since its change records would be published with these.
+    """
+    import_old(path)
+    with closing(Book(path)) as book:
+        doubted = list(book.known.doubted())
+        if doubted and next(book.pages.all_found(), None) is not None:
+            raise ContentSpiderError(
+                f"{path}: a crawl has begun since, and is not finished: resume it (--resume), or"
+                " crawl anew, and look at its changes again",
+                code="crawl-unfinished",
+            )
+        if doubted:
+            last = book.runs.last()
+            is_complete = book.is_complete
+            book.runs.begin()
+            losses = Losses(book)
+            for page in doubted:
+                losses.mark_gone(page, page.doubt)
+            book.runs.end((last and last.reason) or FINISHED)
+            book.publish(is_complete)
+            book.sync()
+        return len(doubted)

@@ -14,10 +14,9 @@ from contentspider.ground.errors import DAMAGE
 from contentspider.recrawl.changes import LIVE
 from contentspider.site.models.record import HASH_PART
 from contentspider.state.book.anchors import RECORD_KIND
-from contentspider.state.book.changes import IS_PUBLISHED
+from contentspider.state.book.changes import IS_PUBLISHED, BookPosition
 from contentspider.state.book.pages import IS_LIVE, PUBLISHED
 from contentspider.state.crawls.books import read_book
-from contentspider.state.crawls.position import HistoryPosition
 
 logger = logging.getLogger(__name__)
 
@@ -88,13 +87,13 @@ class Entries:
         rows = self._database.rows(f"SELECT id {INDEXED} AND last_seen < ?", (since,))
         return (page_id for (page_id,) in rows)
 
-    def position(self) -> HistoryPosition:
+    def position(self) -> BookPosition:
         """Return the position of the book in its change log; the book must have pages."""
         query = "SELECT key, ended FROM crawls WHERE ended != '' ORDER BY number DESC LIMIT 1"
         key, ended = self._database.row(query) or ("", "")
-        return HistoryPosition(key, ended, self.last, self._made_at(self.last))
+        return BookPosition(key, ended, self.last, self._made_at(self.last))
 
-    def follows(self, before: HistoryPosition) -> bool:
+    def follows(self, before: BookPosition) -> bool:
         """Tell whether this book has passed the position *before*."""
         ended = self._database.value("SELECT ended FROM crawls WHERE key = ?", (before.key,))
         # A resumed crawl gets a later end and keeps all of its change records.

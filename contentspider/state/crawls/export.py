@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Iterable, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,11 +17,7 @@ from contentspider.state.crawls.folder import state_folder
 
 if TYPE_CHECKING:
     from contentspider.page.input.page import Page
-    from contentspider.state.book.items import Items
-    from contentspider.state.book.known import KnownPages
-    from contentspider.state.book.sample import PageSample
     from contentspider.state.files.formats import Output
-    from contentspider.state.files.text import Records
 
 
 # Earlier versions put the start time of the last run into the names of unfinished crawls.
@@ -79,33 +75,26 @@ def _matching(name: str, stems: Sequence[str]) -> list[str]:
     return exact or [stem for stem in stems if re.fullmatch(f"{pattern}-.+-[0-9a-f]{{8}}", stem)]
 
 
-@contextmanager
-def open_crawl_data(crawl: Path) -> Iterator[tuple[Items, PageSample | KnownPages, Records]]:
-    """Yield a crawl's items, pages and records, from its book."""
-    with closing(read_book(crawl)) as book:
-        yield book.items, book.sample if book.sample.sites() else book.known, book.items.records
-
-
 def crawled_pages(crawl: Path, site: str) -> tuple[str, list[Page]]:
     """Return a site of a crawl and its pages with text. *site* may be empty if the crawl has
     one site only. Raises `ContentSpiderError` if the crawl lacks the site.
     """
-    with open_crawl_data(crawl) as (_, sample, _):
-        sites = sample.sites()
+    with closing(read_book(crawl)) as book:
+        sites = book.stored_pages.sites()
         chosen = site or (sites[0] if len(sites) == 1 else "")
         if chosen not in sites:
             names = ", ".join(sites) or "no site"
             raise ContentSpiderError(
                 f"{crawl} has pages of {names}; choose one with --site", code="several-sites"
             )
-        return chosen, [page for page in sample.sample(chosen) if page.content.blocks]
+        return chosen, [page for page in book.stored_pages.sample(chosen) if page.content.blocks]
 
 
 def export_items(crawl: Path, outputs: list[Output]) -> int:
     """Write all released items of a crawl to *outputs*, and return their number."""
-    with open_crawl_data(crawl) as (items, _, records):
-        written = items.count()
-        if written or items.count(UNCHANGED):
+    with closing(read_book(crawl)) as book:
+        written = book.items.count()
+        if written or book.items.count(UNCHANGED):
             for output in outputs:
-                output.write(records)
+                output.write(book.items.records)
         return written

@@ -25,8 +25,8 @@ from contentspider.state.book.database import PARTS
 from contentspider.state.crawls.books import HISTORIES, crawl_book
 from contentspider.state.crawls.folder import state_folder
 from contentspider.state.stores.lease import LEASE_SECS, Lease, read_record
+from contentspider.state.stores.models import COPIES
 from contentspider.state.stores.remote import Objects, RemoteError
-from contentspider.state.stores.shared_models import COPIES
 
 CHUNK_BYTES = 1_000_000
 ATTEMPTS = 5  # downloads while the holder of the lease replaces the objects

@@ -23,7 +23,7 @@ from contentspider.site.fields.own_fields import OwnKnowledge, OwnReader
 from contentspider.site.fields.own_learning import learn_own_fields
 from contentspider.site.fields.own_places import value_at, value_key
 from contentspider.site.fields.places import path_ends
-from contentspider.web.annotate.file_changes import read_bytes, replace_file
+from contentspider.web.annotate.files import read_bytes, replace_file
 from contentspider.web.annotate.labels import MAX_UNDO
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from contentspider.page.input.page import Page
-    from contentspider.web.annotate.file_changes import FileChange
+    from contentspider.web.annotate.files import FileChange
 
 Value = TypeVar("Value")
 

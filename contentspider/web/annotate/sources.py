@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import logging
 import time
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
-
-from protego import Protego
 
 from contentspider.ground.addresses import join, split_address
 from contentspider.ground.atomic import replacing, writing
@@ -19,11 +17,13 @@ from contentspider.ground.encodings import PackedError
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.extras import require
 from contentspider.ground.fetch import Fetched, FetchError, fetch
+from contentspider.ground.robots import RobotsTxt
 from contentspider.ground.sites import SiteKeys, folder_name
 from contentspider.page.input.body import as_utf8
 from contentspider.page.input.files import html_files, unpacked
 from contentspider.site.sample import sample_order
-from contentspider.state.crawls.export import find_crawl, open_crawl_data
+from contentspider.state.crawls.books import read_book
+from contentspider.state.crawls.export import find_crawl
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -210,7 +210,8 @@ def _read_addresses(path: Path) -> list[str]:
 
 def _crawled_addresses(name: str, state_dir: str, max_pages: int) -> list[str]:
     """Return the addresses of a sample of the pages in a crawl's book."""
-    with open_crawl_data(find_crawl(name, state_dir)) as (_, pages, _):
+    with closing(read_book(find_crawl(name, state_dir))) as book:
+        pages = book.stored_pages
         addresses = [page.url for site in sorted(pages.sites())[:1] for page in pages.sample(site)]
     return addresses[:max_pages]
 
@@ -219,16 +220,16 @@ def _fetch_all(
     addresses: Iterable[str], is_private_allowed: bool, report: Callable[[str], None]
 ) -> Iterator[Fetched]:
     """Fetch the addresses that robots.txt allows, one per second, and yield the pages."""
-    robots: dict[str, Protego] = {}
+    robots: dict[str, RobotsTxt] = {}
     for number, address in enumerate(addresses):
         robots_url = join(address, "/robots.txt")
         try:
             if robots_url not in robots:
-                robots[robots_url] = Protego.parse("")
+                robots[robots_url] = RobotsTxt("")
                 with suppress(FetchError):
                     rules = fetch(robots_url, is_private_allowed).body.decode("utf-8", "replace")
-                    robots[robots_url] = Protego.parse(rules)
-            if not robots[robots_url].can_fetch(address, ROBOT):
+                    robots[robots_url] = RobotsTxt(rules)
+            if not robots[robots_url].allows(address, ROBOT):
                 report(f"{address}: robots.txt forbids it")
                 continue
             if number:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from lxml import etree
 
-from contentspider.page.input.surroundings import is_link, own_text
+from contentspider.page.input.page import is_link, own_text
 from contentspider.site.judge.slots import step_names
 from contentspider_research.features.thesis_names import TAGS, called
 

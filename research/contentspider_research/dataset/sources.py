@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -15,7 +16,7 @@ from contentspider.page.input.files import html_files
 from contentspider.page.input.page import Page
 from contentspider.page.tree.blocks import new_walker, read_tree
 from contentspider.site.title import title_parts
-from contentspider.state.crawls.export import open_crawl_data
+from contentspider.state.crawls.books import read_book
 from contentspider_research.corpora import bases
 from contentspider_research.features.announced import header_key
 from contentspider_research.rendered_sites import (
@@ -183,12 +184,13 @@ def _rendered(path: Path) -> Source:
     )
 
 
-def crawl_sources(ledger_file: Path) -> list[Source]:
+def crawl_sources(book_file: Path) -> list[Source]:
     """Return the sites of a crawl with the pages that its book has kept; of these the elements
     with text are known, not the markup.
     """
-    with open_crawl_data(ledger_file) as (_, kept, _):
+    with closing(read_book(book_file)) as book:
+        kept = book.stored_pages
         found = [Source(site, pages=list(kept.sample(site)), host=site) for site in kept.sites()]
     if not found:
-        raise ContentSpiderError(f"{ledger_file} has kept no pages to read")
+        raise ContentSpiderError(f"{book_file} has kept no pages to read")
     return found
