@@ -97,7 +97,7 @@ cdef bint is_furniture(
         if classes is not NULL and is_source_link(node, classes):
             return True
         return is_permalink(node, elements.values[HREF], classes, heading)
-    if is_called(node, "label") and is_box_sign(node):
+    if is_called(node, "label") and text_below(node, 2) and is_box_sign(node):
         return True
     if elements.values[STYLE] is not NULL and strstr(elements.values[STYLE], WORD_MARKER) is not NULL:
         return True

@@ -951,11 +951,11 @@ cdef bint is_task(xmlNode* box) except -1:
     """
     cdef xmlNode* above = box.parent
     cdef xmlNode* label = next_element(box.next)
-    if label is not NULL and is_called(label, "label") and is_box_sign(label):
-        return False
     if has_attribute(box, "disabled"):
         return True
     if has_attribute(box, "name"):
+        return False
+    if label is not NULL and is_called(label, "label") and is_box_sign(label):
         return False
     while above is not NULL and not is_called(above, "form"):
         above = above.parent
