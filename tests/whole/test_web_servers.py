@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import socket
 import tempfile
 from contextlib import ExitStack
@@ -110,7 +111,9 @@ def servers() -> Iterator[dict[str, str]]:
                     return made.connect_ex(("127.0.0.1", port)) == 0
 
             options = {"cwd": folder, "env": {**os.environ, "HOME": str(folder)}}
-            stack.enter_context(running(Server("", {}, [program, *command[1:]], options, is_ready)))
+            # Killed, Apache and nginx would leave their workers behind.
+            server = Server("", {}, [program, *command[1:]], options, is_ready, signal.SIGTERM)
+            stack.enter_context(running(server))
             addresses[name] = f"http://127.0.0.1:{port}/index.html"
         yield addresses
 

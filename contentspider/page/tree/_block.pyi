@@ -17,7 +17,7 @@ class Block:
     anchor: Final[str]
     note: Final[str]
     number: Final[int]
-    quote: Final[int]
+    within: Final[tuple[tuple[str, int], ...]]
     colspan: Final[int]
     rowspan: Final[int]
     films: Final[tuple[tuple[int, str, str], ...]]
@@ -43,7 +43,7 @@ class Block:
         anchor: str = "",
         note: str = "",
         number: int = -1_000_000_000,
-        quote: int = 0,
+        within: tuple[tuple[str, int], ...] = (),
         colspan: int = 1,
         rowspan: int = 1,
         films: tuple[tuple[int, str, str], ...] = (),

@@ -15,3 +15,9 @@ cdef str anchor_of(xmlNode* heading)
 cdef str language_of(xmlNode* preformatted)
 cdef str note_of(xmlNode* marker)
 cdef str text_below(xmlNode* top, Py_ssize_t most)
+cdef xmlNode* next_element(xmlNode* node) noexcept
+cdef bint has_text_after(xmlNode* node) noexcept
+cdef bint has_heading(xmlNode* top) noexcept
+cdef bint is_code_control(xmlNode* node, Elements elements, Kind kind) except -1
+cdef bint is_code_line(const char* classes, const char* style) except -1
+cdef bint is_box_sign(xmlNode* label) except -1

@@ -120,7 +120,7 @@ MAX_EMAIL_CHARS = 500
 GUTTERS = frozenset(
     "gutter gl linenos lineno linenodiv lineno-cell lnt ln line-number line-numbers linenumber"
     " linenumbers line_number line_numbers hljs-ln-numbers blob-num rouge-gutter de1-ln"
-    " line-numbers-rows".split()
+    " line-numbers-rows line-numbers-wrapper".split()
 )
 # Classes of formulas as MathJax renders them. Their LaTeX source is in a script next to them.
 SHOWN_FORMULAS = frozenset(

@@ -47,7 +47,7 @@ def teaser(site: SiteBlocks, prior: Floats) -> Bools:
     entries = _entries(site, teasers)
     is_text = site.is_prose & ~entries & (prior >= 0.5) & (repeat_shares(site) <= TEMPLATE_SHARE)
     has_text = np.bincount(site.pages, is_text, len(site.contents))[site.pages] > 0
-    in_boxes = group_mean(site.slot_numbers, has_text, teasers.astype(float)) > 0.5
+    in_boxes = group_mean(site.slot_numbers, has_text.astype(float), teasers.astype(float)) > 0.5
     entries = _entries(site, teasers & in_boxes)
     is_above = np.append(entries[1:] & (np.diff(site.pages) == 0), False) & site.headings & ~entries
     return np.asarray(entries | is_above)

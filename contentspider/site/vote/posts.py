@@ -13,7 +13,12 @@ import numpy as np
 from contentspider.page.about.jsonld import title_key
 from contentspider.page.about.written_dates import find_dates
 from contentspider.page.tree.text import SENTENCE_CHARS
-from contentspider.site.judge.comments import BELOW_SHARE, has_day, has_named_step
+from contentspider.site.judge.comments import (
+    BELOW_SHARE,
+    below_comment_headings,
+    has_day,
+    has_named_step,
+)
 from contentspider.site.judge.slots import TEMPLATE_PAGES
 from contentspider.site.vote.blocks import (
     all_blocks,
@@ -193,8 +198,11 @@ def comment(site: SiteBlocks, prior: Floats) -> Bools:
 
 @cached_per_site
 def comment_like(site: SiteBlocks) -> Bools:
-    """Tell which blocks stand in an element that is named comment, reply or the like."""
-    return _in_named_elements(site, "comment")
+    """Tell which blocks stand in an element that is named comment, reply or the like, or in a
+    section with a heading of comments and dated lines.
+    """
+    sections = [below_comment_headings(page.blocks) for page in site.contents]
+    return np.asarray(_in_named_elements(site, "comment") | np.concatenate(sections))
 
 
 def _in_named_elements(site: SiteBlocks, group_name: str) -> Bools:

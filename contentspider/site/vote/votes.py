@@ -137,8 +137,7 @@ def vote(
     odds = odds + relevance_odds(site, odds)
     against = strongest_evidence(site, prior, objections)
     odds = odds + needed_odds(site, odds, against <= 0)
-    odds = odds - against
-    odds = odds + page_share(site, prior) * (log_odds(prior) - odds)
+    odds = beside_prior(site, odds - against, prior)
     odds = adjust_short_texts(site, odds, against > 0)
     headline = headlines(site, odds) & (against <= 0)
     odds = np.where(headline, np.maximum(odds, HEADLINE), odds)
@@ -161,6 +160,11 @@ def mean_odds(site: SiteBlocks, prior: Floats, voters: Sequence[Voter]) -> Float
     odds = [voter.weight * log_odds(voter.probability(site, prior)) for voter in voters]
     mean = np.sum(odds, axis=0) / sum(voter.weight for voter in voters)
     return np.asarray(mean + leniency(site))
+
+
+def beside_prior(site: SiteBlocks, odds: Floats, prior: Floats) -> Floats:
+    """Return the mean of the *odds* of the vote and those of the prior (see `page_share`)."""
+    return np.asarray(odds + page_share(site, prior) * (log_odds(prior) - odds))
 
 
 def page_share(site: SiteBlocks, prior: Floats) -> Floats:
