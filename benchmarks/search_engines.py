@@ -313,11 +313,22 @@ def typesense_directly(engine: TypesenseEngine) -> Search:
 
 
 def postgresql_directly(engine: PostgreSQLEngine, language: str, rank: str) -> Search:
-    """Return a search of the same table by the query of PostgreSQL's documentation."""
+    """Return a search of the same texts by the query of PostgreSQL's documentation."""
+    from contentspider.index.engines.postgresql import LETTERS
+
     configuration = stemmer_name(language) or "simple"
+    texts = (
+        (f"array_to_string({each.name}, ' ')" if each.is_list else each.name, LETTERS[each.weight])
+        for each in TEXT_FIELDS
+    )
+    vector = " || ".join(
+        f"setweight(to_tsvector(%(configuration)s::regconfig, coalesce({text}, '')), '{letter}')"
+        for text, letter in texts
+    )
     statement = (
-        f"SELECT id FROM {{table}}, websearch_to_tsquery(%(configuration)s, %(words)s) query"
-        f" WHERE query @@ words ORDER BY {rank}(words, query) DESC LIMIT {DEPTH}"
+        f"SELECT id FROM {{table}}, websearch_to_tsquery(%(configuration)s, %(words)s) query,"
+        f" LATERAL (SELECT {vector} AS found) vectors"
+        f" WHERE query @@ found ORDER BY {rank}(found, query) DESC LIMIT {DEPTH}"
     )
 
     def search(words: str) -> list[str]:

@@ -45,13 +45,13 @@ def tantivy(url: str, word: str, day: str) -> Iterator[str]:
 
 
 def postgresql(url: str, word: str, day: str) -> Iterator[str]:
-    """Yield the ids that SQL finds, with PostgreSQL's own reading of an English word."""
+    """Yield the ids that SQL finds, with a word as it is stored."""
     import psycopg
     from psycopg.sql import SQL, Identifier
 
     database, _, table = url.rpartition("/")
     statement = SQL(
-        "SELECT id FROM {} WHERE published_at > %s AND words @@ to_tsquery('english', %s)"
+        "SELECT id FROM {} WHERE published_at > %s AND words @@ to_tsquery('simple', %s)"
     ).format(Identifier(table))
     with psycopg.connect(database) as made:
         yield from (name for (name,) in made.execute(statement, [day, f"{word}:A"]))

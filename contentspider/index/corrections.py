@@ -129,7 +129,7 @@ def corrections(word: str, vocabulary: Vocabulary) -> list[str]:
     They have the fewest errors between them and the word. Words with the same first letter are
     preferred, since people seldom mistype it.
     """
-    if len(word) < MIN_CORRECTED_CHARS or not word.isalpha():
+    if len(word) < MIN_CORRECTED_CHARS or any(map(str.isnumeric, word)):
         return []
     for prefix in (word[0], ""):
         counts = vocabulary(prefix)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from contentspider.index.sections import Section
 
 # The version of the schema. An index of another version has to be rebuilt.
-VERSION = 7
+VERSION = 8
 
 
 class SchemaMismatchError(EngineError):

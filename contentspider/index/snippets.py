@@ -7,7 +7,8 @@ import unicodedata
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from contentspider.index.words import INVISIBLE, JOINERS, LETTER, strip_accents
+from contentspider.index.words import JOINERS, LETTER, OPTIONAL, strip_accents
+from contentspider.page.tree.text import is_ignored, is_word_char
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -24,6 +25,10 @@ MAX_WORD_CHARS = 40
 # How much longer than the prefix a match may be, by the length of the prefix (4: four and more):
 # "walk" matches "walking", and "cat" matches "cats", because searches match them too.
 ENDING_CHARS = (0, 0, 0, 1, 3)
+# Soft hyphens, zero-width spaces and variation selectors. The joiners stay, which shape letters.
+INVISIBLE = re.compile("[\u00ad\u200b\u2060\ufe00-\ufe0f\ufeff\U000e0100-\U000e01ef]")
+# What a text may have within a word, and a searched word lacks.
+LEFT_OUT = re.compile(rf"{OPTIONAL.pattern}|[\u200c\u200d]")
 HALF_WIDTH = re.compile("[\uff66-\uffdc]+")
 SPACES = re.compile(r"\s+")
 
@@ -76,8 +81,12 @@ def _normalise(text: str) -> str:
 def _matches(text: str, prefixes: Sequence[str]) -> list[tuple[int, int, int]]:
     """Return start, end and number of the prefix of each match, sorted."""
     folded = text.translate(FOLDING)
+    places: Sequence[int] = range(len(text) + 1)
+    if LEFT_OUT.search(folded):
+        places = [at for at, char in enumerate(folded) if not LEFT_OUT.match(char)] + [len(text)]
+        folded = LEFT_OUT.sub("", folded)
     return sorted(
-        (start, end, number)
+        (places[start], places[end], number)
         for number, prefix in enumerate(prefixes[:MAX_PREFIXES])
         for start, end in _match_spans(folded, prefix)
     )
@@ -113,13 +122,17 @@ def _match_spans(text: str, prefix: str) -> Iterator[tuple[int, int]]:
         end = start + len(prefix)
         if is_unspaced:
             yield start, end
-        elif not (start and text[start - 1].isalnum()):
+        elif not (start and is_word_char(text[start - 1])):
             limit = end + ending_chars
-            while end <= limit and text[end : end + 1].isalnum() and not LETTER.match(text[end]):
+            while end <= limit and _continues_word(text[end : end + 1]):
                 end += 1
             if end <= limit:
                 yield start, end
         start = text.find(prefix, start + 1)
+
+
+def _continues_word(char: str) -> bool:
+    return char != "" and is_word_char(char) and not LETTER.match(char)
 
 
 def _best_window(text: str, matches: list[tuple[int, int, int]], chars: int) -> tuple[int, int]:
@@ -165,8 +178,8 @@ def _word_boundary(text: str, default: int, positions: Iterable[int]) -> int:
             return position
         before, after = text[position - 1], text[position]
         is_mark = unicodedata.category(after)[0] == "M"
-        if is_mark or before in JOINERS or after in JOINERS:
+        if is_mark or before in JOINERS or is_ignored(before) or is_ignored(after):
             continue
-        if not (before.isalnum() and after.isalnum()) or LETTER.match(before):
+        if not (is_word_char(before) and is_word_char(after)) or LETTER.match(before):
             return position
     return default

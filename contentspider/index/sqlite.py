@@ -69,12 +69,14 @@ CONSTRAINTS = {
 }
 COLUMN_DEFINITIONS = ", ".join(CONSTRAINTS.get(name, name) for name in FIELDS_BY_NAME)
 TEXT_COLUMNS = ", ".join(field.name for field in TEXT_FIELDS)
+# The tokenizer splits at spaces only, since our words have no other ASCII signs. "unicode61", the
+# default, would tear words at their combining marks.
 TABLES = f"""
 CREATE TABLE manifest (manifest TEXT NOT NULL);
 CREATE TABLE documents (number INTEGER PRIMARY KEY, {OWN}, {COLUMN_DEFINITIONS});
 CREATE INDEX documents_by_crawl ON documents (crawl);
 CREATE INDEX documents_by_language ON documents (language);
-CREATE VIRTUAL TABLE pages USING fts5({TEXT_COLUMNS}, tokenize = "unicode61 remove_diacritics 2");
+CREATE VIRTUAL TABLE pages USING fts5({TEXT_COLUMNS}, tokenize = "ascii");
 """
 INSERT = f"INSERT INTO documents ({COLUMNS}, {OWN}) VALUES (?{', ?' * len(FIELDS)})"  # noqa: S608
 INSERT_WORDS = f"INSERT INTO pages (rowid, {TEXT_COLUMNS}) VALUES (?{', ?' * len(TEXT_FIELDS)})"  # noqa: S608

@@ -26,7 +26,6 @@ class TermEngine(Engine):
     """
 
     searches_terms = True
-    older_schemas = (6,)  # schema 7 changed the fields of servers only
 
     def _search_words(self, query: Query) -> Results:
         """Return the results of a query whose filters exist; see `search`."""

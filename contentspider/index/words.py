@@ -1,19 +1,24 @@
 """Words and stems for engines that lack an analyser for a language.
 
-Chinese, Japanese, Korean, Thai, Lao, Khmer and Burmese write words without spaces. A run of such
-characters becomes overlapping pairs of characters: with single characters a search for 東京 would
-match 京東, and a dictionary would miss words. Words of other languages are indexed unchanged, and
-their Snowball stems follow after the text. A search for an unchanged word therefore works even if
-the page states a wrong language.
+A word consists of letters, digits, and the marks that belong to them. Marks that writing may leave
+out (accents, the points of Arabic and Hebrew) fall for the stored form, and the vowels of Indic
+scripts stay. Chinese, Japanese, Korean, Thai, Lao, Khmer and Burmese write words without spaces. A
+run of such characters becomes overlapping pairs of characters: with single characters a search for
+東京 would match 京東, and a dictionary would miss words. Words of other languages are indexed
+unchanged, and their Snowball stems follow after the text. A search for an unchanged word therefore
+works even if the page states a wrong language.
 """
 
 from __future__ import annotations
 
 import re
 from functools import cache, lru_cache
+from importlib import import_module
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 from unicodedata import normalize
+
+from contentspider.page.tree.text import WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -28,25 +33,34 @@ HAN_KANA_HANGUL = (
 )
 # Thai, Lao, Khmer, and Burmese with its extensions: letters, and the marks above and below them.
 SOUTH_EAST = (
-    "\u0e01-\u0e30\u0e32\u0e33\u0e40-\u0e46\u0e81-\u0eb0\u0eb2\u0eb3\u0ebd-\u0ec6\u0edc-\u0edf\u0f00"
+    "\u0e01-\u0e30\u0e32\u0e33\u0e40-\u0e46\u0e81-\u0eb0\u0eb2\u0eb3\u0ebd-\u0ec6\u0edc-\u0edf"
     "\u1000-\u102a\u103f\u1050-\u1055\u105a-\u105d\u1061\u1065\u1066\u106e-\u1070\u1075-\u1081\u108e"
     "\u1780-\u17b3\u17d7\u17dc\ua9e0-\ua9e4\ua9e6-\ua9ef\ua9fa-\ua9fe\uaa60-\uaa76\uaa7a\uaa7e\uaa7f"
 )
-MARKS = (
-    "\u3099\u309a\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\u0eb1\u0eb4-\u0ebc\u0ec8-\u0ece\u102b-\u103e"
-    "\u1056-\u1059\u105e-\u1060\u1062-\u1064\u1067-\u106d\u1071-\u1074\u1082-\u108d\u108f\u109a-\u109d"
-    "\u17b4-\u17d3\u17dd\ua9e5\uaa7b-\uaa7d"
-)
 LETTERS = HAN_KANA_HANGUL + SOUTH_EAST
-# Readers see a letter with its vowels, tones and subscript letters (Khmer, Burmese) as one unit.
-JOINERS = "\u17d2\u1039\u200d"
-UNIT = re.compile(f"[{LETTERS}](?:[{MARKS}]|(?<=[{JOINERS}])[{LETTERS}])*")
+# Readers see a letter with its vowels, tones and subscript letters (Khmer, Burmese) as one unit. Of
+# the characters that `split_words` leaves, only marks are neither letters nor digits.
+JOINERS = "\u17d2\u1039"
+UNIT = re.compile(f"[{LETTERS}](?:[^\\w\\s]|(?<=[{JOINERS}])[{LETTERS}])*")
 LETTER = re.compile(f"[{LETTERS}]")
 SOUTH_EAST_LETTER = re.compile(f"[{SOUTH_EAST}]")
-WORD = re.compile(rf"[{LETTERS}][{LETTERS}{MARKS}]*|[^\W_{LETTERS}]+")
-# Invisible characters (soft hyphens, zero-width spaces, variation selectors) inside of words.
-INVISIBLE = re.compile("[\u00ad\u200b\u2060\ufe00-\ufe0f\ufeff\U000e0100-\U000e01ef]")
-ACCENT = re.compile("[\u0300-\u036f]")
+WORD = re.compile(rf"[{LETTERS}](?:[{LETTERS}]|[^\w\s])*|[^\W{LETTERS}][^\s{LETTERS}]*")
+# A raised digit or a fraction after a digit is no part of its number: 10³, 1½.
+END_OF_NUMBER = re.compile("(?<=\\d)(?=[²³¹¼-¾⁰⁴-⁹⅐-⅞↉])")
+# Older texts write the chillu letters of Malayalam as a letter, a virama and a zero-width joiner
+# (Unicode Standard, section 12.9). Without the joiner these are other words.
+CHILLU = re.compile("([കണനരലള])്\u200d")
+CHILLU_LETTERS = dict(zip("കണനരലള", "ൿൺൻർൽൾ", strict=True))
+# What writing may leave out: accents, the points of Hebrew, Arabic and Syriac, and the sign that
+# stretches Arabic words. The hamza and the madda (U+0653 to 0655) belong to their letters.
+OPTIONAL = re.compile(
+    "[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"
+    "\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u0640\u064b-\u0652\u0656-\u065f\u0670"
+    "\u06d6-\u06ed\u0730-\u074a\u08d3-\u08ff]"
+)
+# Languages whose capitals of ı and i are I and İ (Unicode's SpecialCasing.txt).
+TURKIC = frozenset(["tr", "az"])
+TURKIC_CAPITALS = str.maketrans("Iİ", "ıi")
 # Longer words are cut: they are addresses or data.
 MAX_CHARS = 100
 # A query is cut after this many terms: more terms take time, and hardly change the results.
@@ -55,7 +69,7 @@ MAX_TERMS = 64
 # more, since they write vowels as characters of their own.
 PHRASE_CHARS, SOUTH_EAST_PHRASE_CHARS = 2, 4
 MIN_PREFIX_CHARS = 3
-# The names of Snowball's stemmers, which are also PostgreSQL's configurations, by language tag.
+# The names of Snowball's stemmers by language tag.
 STEMMERS = dict(
     entry.split(":")
     for entry in (
@@ -81,6 +95,8 @@ def searchable_words(text: str, language: str = "") -> list[str]:
     stems: list[str] = []
     characters: set[str] = set()
     name = stemmer_name(language)
+    if language.partition("-")[0].lower() in TURKIC:
+        text = text.translate(TURKIC_CAPITALS)
     for word in split_words(text):
         if not word.isascii() and LETTER.match(word):
             units = UNIT.findall(word)
@@ -171,12 +187,18 @@ def stemmer_name(language: str) -> str:
 
 
 def split_words(text: str) -> list[str]:
-    """Return the words of a text in lower case, with accents. A run without spaces is one word."""
-    if not text.isascii():
-        # NFKC splits the vowel AM of Thai and Lao in two. Keyboards type it as one character.
-        text = normalize("NFKC", INVISIBLE.sub("", text))
-        text = text.replace("\u0e4d\u0e32", "\u0e33").replace("\u0ecd\u0eb2", "\u0eb3")
-    return WORD.findall(text.casefold())
+    """Return the words of a text in lower case, with accents. A run without spaces is one word.
+
+    >>> split_words("10³ Schöne IDEEN"), split_words("हिन्दी में")
+    (['10', '3', 'schöne', 'ideen'], ['हिन्दी', 'में'])
+    """
+    if text.isascii():
+        return text.casefold().translate(WORDS).split()
+    text = CHILLU.sub(lambda match: CHILLU_LETTERS[match[1]], END_OF_NUMBER.sub(" ", text))
+    # NFKC splits the vowel AM of Thai and Lao in two. Keyboards type it as one character.
+    text = normalize("NFKC", text)
+    text = text.replace("\u0e4d\u0e32", "\u0e33").replace("\u0ecd\u0eb2", "\u0eb3")
+    return WORD.findall(text.casefold().translate(WORDS))
 
 
 def pair_phrases(run: str) -> Iterator[tuple[str, ...]]:
@@ -201,7 +223,7 @@ def _forms_in_languages(languages: Sequence[str], word: str) -> list[str]:
 @lru_cache(maxsize=50_000)
 def word_forms(word: str, name: str) -> tuple[str, ...]:
     """Return a word without accents, and its stem from the stemmer *name* if the stem differs."""
-    forms = [strip_accents(word)[:MAX_CHARS]]
+    forms = [strip_accents(word)[:MAX_CHARS] or word]
     if name and len(word) <= MAX_CHARS:
         forms.append(strip_accents(_stemmer(name).stemWord(word)) or forms[0])
     return tuple(dict.fromkeys(forms))
@@ -213,12 +235,17 @@ def is_south_east_asian(run: str) -> bool:
 
 
 def strip_accents(text: str) -> str:
-    """Return *text* without accents."""
-    return text if text.isascii() else normalize("NFC", ACCENT.sub("", normalize("NFD", text)))
+    """Return *text* without accents, points and other marks that writing may leave out, and with a
+    dotted i for a dotless one.
+    """
+    if text.isascii():
+        return text
+    return normalize("NFC", OPTIONAL.sub("", normalize("NFD", text))).replace("ı", "i")
 
 
 @cache
 def _stemmer(name: str) -> Any:
-    from snowballstemmer import stemmer  # imports all stemmers, about 20 ms
-
-    return stemmer(name)
+    # `snowballstemmer.stemmer` takes PyStemmer's stemmers if that is installed, in any version. An
+    # index would depend on the machine, since versions differ.
+    module = import_module(f"snowballstemmer.{name}_stemmer")
+    return getattr(module, f"{name.title()}Stemmer")()

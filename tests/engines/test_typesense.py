@@ -61,6 +61,17 @@ def test_site_filter_is_exact_despite_punctuation(engine: Engine) -> None:
     assert engine.search(Query("", {"site": "` || site:=`ab.org"})).total == 0
 
 
+def test_words_between_other_signs_than_spaces_are_found(engine: Engine) -> None:
+    engine.upsert(
+        [
+            named("boat", title="", content="ཆུ་གྲུ་གཟིངས་", language="bo"),
+            named("port", title="", content="የቆየ፡ጀልባ፡ወደብ", language="am"),
+        ]
+    )
+    for word, expected in (("གཟིངས", "boat"), ("ጀልባ", "port")):
+        assert [hit.record["id"] for hit in engine.search(Query(word)).hits] == [expected]
+
+
 def test_typos_and_prefixes_are_found(engine: Engine) -> None:
     japanese = named("b", title="東京", content="私は東京都に行く", language="ja")
     engine.upsert([named("a", title="A harbour", language="en"), japanese])

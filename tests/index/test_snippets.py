@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 import time
+import unicodedata
 
 import pytest
 
@@ -51,6 +52,26 @@ def test_snippet_shows_part_with_most_search_terms() -> None:
         "walking",
         "walkie",
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "query", "found"),
+    [
+        ("ركب البَحَّارُ القاربَ", "البحار القارب", ["البَحَّارُ", "القاربَ"]),
+        ("הַסַּפָּן שָׁט", "הספן", ["הַסַּפָּן"]),
+        ("نمی\u200cدانم چرا", "نمیدانم", ["نمی\u200cدانم"]),
+        ("Ọkọ̀ ẹ́kọ́ o", "oko", ["Ọkọ̀"]),
+        ("IŞIK ışık", "isik", ["IŞIK", "ışık"]),
+        ("किनारा नाव ना", "ना", ["ना"]),  # neither within a word nor its beginning
+        ("दीन किन", "न", []),
+    ],
+)
+def test_snippet_marks_whole_words_with_their_marks(
+    text: str, query: str, found: list[str]
+) -> None:
+    pieces = snippet(text, query_prefixes(query))
+    assert marked(pieces) == found
+    assert plain_text(pieces) == unicodedata.normalize("NFC", text)
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import time
 
 import pytest
 
+from contentspider.index import words
 from contentspider.index.words import (
     MAX_CHARS,
     MAX_TERMS,
@@ -54,6 +55,20 @@ def is_found(text: str, query: str, language: str = "", languages: tuple[str, ..
         ("STRASSE", "straße", True),
         ("snake_case a-b", "snake case a b", True),
         ("हिन्दी में लिखा", "हिन्दी", True),
+        ("हिन्दी में लिखा", "ह", False),
+        ("हिन्दी में लिखा", "लख", False),
+        ("نمی\u200cدانم", "دانم", False),
+        ("نمی\u200cدانم", "نمیدانم", True),
+        ("كِتابٌ", "كتاب", True),
+        ("اگلا", "ا\u0654گلا", False),  # a hamza is no point
+        ("ഓണം ഞാന്\u200d", "ഞാൻ", True),
+        ("ഓണം ഞാന്", "ഞാൻ", False),
+        ("Kapı", "KAPI", True),
+        ("İzmir", "ızmir", True),
+        ("\u0301 a \u0640 b", "a b", True),  # marks without a letter
+        ("1⃣ ❤\ufe0f 👩\u200d💻", "1", True),
+        ("10\u2074 x\u2074", "104", False),
+        ("10\u2074 x\u2074", "x4", True),
         ("Donau\u00addampfer 葛\U000e0100城", "donaudampfer 葛城", True),
     ],
 )
@@ -86,6 +101,20 @@ def test_query_is_stemmed_only_in_given_languages() -> None:
     assert query_terms("news", ["en", "ja", "nowhere"]) == [(("news",),)]
     assert query_terms("Kinder kinder", ["de"]) == [(("kinder",), ("kind",))]
     assert searchable_words("Kinder", "de") == ["kinder", "kind"]
+
+
+def test_stem_of_turkish_capitals_is_that_of_small_letters() -> None:
+    assert searchable_words("KAPILARIN", "tr") == searchable_words("kapıların", "tr")
+    assert len(searchable_words("KAPILARIN", "tr")) == 2
+
+
+def test_stems_do_not_depend_on_another_stemmer_that_is_installed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("snowballstemmer.stemmer", lambda name: pytest.fail(name))
+    words._stemmer.cache_clear()
+    words.word_forms.cache_clear()
+    assert searchable_words("Häuser", "de") == ["hauser", "haus"]
 
 
 def test_every_listed_stemmer_works() -> None:

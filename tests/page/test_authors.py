@@ -28,6 +28,8 @@ from contentspider.page.about.authors import MAX_AUTHOR_CHARS, MAX_AUTHORS, auth
         ("Center for Tea and Leaves", ["Center for Tea and Leaves"]),
         ("Ada Byron, Head of Tea and Leaves", ["Ada Byron, Head of Tea and Leaves"]),
         ("フェリー太郎", ["フェリー太郎"]),
+        ("रवि कुमार, सीता देवी", ["रवि कुमार", "सीता देवी"]),
+        ("מֹשֶׁה כֹּהֵן, דָּוִד לֵוִי", ["מֹשֶׁה כֹּהֵן", "דָּוִד לֵוִי"]),
         ("https://social.example/ada", []),
         ("@ada", []),
         ("ada@harbour.example", []),

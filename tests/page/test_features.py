@@ -296,6 +296,20 @@ def test_title_and_description_features_measure_shared_words() -> None:
         assert values(html, feature) == pytest.approx([value, 0])
 
 
+@pytest.mark.parametrize(
+    ("title", "block", "of_title"),
+    [
+        ("हिन्दी नाव", "नाव पुरानी", 1 / 2),
+        ("हिन्दी नाव", "न व", 0),
+        ("نمی\u200cدانم", "نمیدانم چرا", 1),
+        ("ទូក", "ទាទូ", 2 / 3),  # each character is a word
+    ],
+)
+def test_words_of_titles_are_words_of_any_script(title: str, block: str, of_title: float) -> None:
+    found = values(f"<title>{title}</title><p>{block}</p>", "of_title")
+    assert found == [pytest.approx(of_title)]
+
+
 def test_page_type_is_feature_of_all_blocks() -> None:
     html = "<title>Tea</title><meta property=og:type content=article><p>Tea</p><p>Nothing</p>"
     assert values(html, "page_is_article") == [1, 1]
@@ -304,6 +318,10 @@ def test_page_type_is_feature_of_all_blocks() -> None:
 
 def test_text_without_spaces_is_tokenized_and_weighted() -> None:
     assert tokens("Green tea_pot, 茶です") == ["green", "tea", "pot", "茶", "で", "す"]
+    assert tokens("हिन्दी में نمی\u200cدانم Cafe\u0301 ❤\ufe0f") == [
+        *("हिन्दी", "में", "نمیدانم", "cafe\u0301"),
+    ]
+    assert tokens("ទូក ລາວ") == list("ទូក" + "ລາວ")
     assert [text_weight(text) for text in ("tea", "é", "茶")] == [3, 1, 3]
 
 

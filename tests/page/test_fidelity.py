@@ -184,11 +184,11 @@ def test_definition_terms_stay_with_their_definitions() -> None:
 
 def test_inline_styles_are_kept() -> None:
     body = (
-        "<p><b>a</b> <em>b</em> <del>c</del> <mark>d</mark> H<sub>2</sub>O x<sup>2</sup> "
+        "<p><b>a</b> <em>b</em> <del>c</del> <mark>d</mark> H<sub>2</sub>O x<sup>k</sup> "
         "<a href=/y><code>e</code></a></p>"
     )
     assert markdown(body) == (
-        "**a** *b* ~~c~~ <mark>d</mark> H<sub>2</sub>O x<sup>2</sup> [`e`](https://e.example/y)"
+        "**a** *b* ~~c~~ <mark>d</mark> H<sub>2</sub>O x<sup>k</sup> [`e`](https://e.example/y)"
     )
     assert "<strong>a</strong> <em>b</em> <del>c</del> <mark>d</mark>" in markup(body)
     # Signs within a word beside a letter would be read as text.
@@ -236,9 +236,93 @@ def test_footnote_number_before_note_is_written_once() -> None:
 
 def test_superscript_after_word_is_footnote_marker_but_exponent_is_not() -> None:
     assert text("<p>They sold it<sup>2,3</sup> and left<sup>4</sup>.</p>") == (
-        "They sold it2,3 and left 4."
+        "They sold it²,³ and left 4."
     )
-    assert text("<p>5 km<sup>2</sup></p>") == "5 km2"
+    assert text("<p>5 km<sup>2</sup></p>") == "5 km²"
+
+
+@pytest.mark.parametrize(
+    ("body", "shown"),
+    [
+        ("some 10<sup>3</sup> sacks", "some 10³ sacks"),
+        ("10<sup>-3</sup>, 10<sup>\u221212</sup>", "10⁻³, 10⁻¹²"),
+        ("2<sup>n+1</sup> &lt; 10<sup><i>6</i></sup>", "2ⁿ⁺¹ < 10⁶"),
+        ("10<sup>1/2</sup>", "10^1/2"),
+        ("the 1<sup>st</sup> of <sup>14</sup>C", "the 1st of ¹⁴C"),
+        ("<sup>1</sup>/<sub>2</sub> cup, 3<sup>1</sup>/2 cups", "1/2 cup, 3¹/2 cups"),
+    ],
+)
+def test_raised_number_does_not_join_number_before_it(body: str, shown: str) -> None:
+    assert text(f"<p>{body}</p>") == shown
+    plain = markdown(f"<p>{body}</p>")
+    if "<" not in plain:
+        assert plain.replace("\\", "") == shown
+
+
+@pytest.mark.parametrize(
+    ("body", "shown"),
+    [
+        ("<ruby>漢字<rp>(</rp><rt>かんじ</rt><rp>)</rp></ruby>です", "漢字です"),
+        ("<ruby>東<rt>とう</rt>京<rt>きょう</rt></ruby>へ", "東京へ"),
+        ("<ruby><rb>北</rb><rb>京</rb><rtc><rt>Běi</rt><rt>jīng</rt></rtc></ruby>", "北京"),
+        ("<ruby>麥<rt>ㄇㄞˋ</ruby>田", "麥田"),
+    ],
+)
+def test_reading_beside_characters_is_no_text(body: str, shown: str) -> None:
+    assert text(f"<p>{body}</p>") == shown
+
+
+@pytest.mark.parametrize(
+    ("body", "shown"),
+    [
+        ("She said <q>we bake</q>.", "She said “we bake”."),
+        ("<q>He said <q>no</q> <b>twice</b></q>", "“He said ‘no’ twice”"),
+        ("<span lang=de><q>Mehl</q></span>, <span lang=fr><q>pain</q></span>", "„Mehl“, «pain»"),
+        ("<span lang=ja>彼は<q>はい<q>麦</q></q>と</span>", "彼は「はい『麦』」と"),
+        ("<q>“we bake”</q> and “<q>we mill</q>”", "“we bake” and “we mill”"),
+        ('<q lang="de">Mehl</q>', "“Mehl”"),  # the language around the quotation counts
+    ],
+)
+def test_quotations_have_the_marks_of_browsers(body: str, shown: str) -> None:
+    assert text(f"<p>{body}</p>") == markdown(f"<p>{body}</p>").replace("**", "") == shown
+
+
+@pytest.mark.parametrize(
+    ("body", "shown"),
+    [
+        ("麦を\n挽く。", "麦を挽く。"),
+        ("磨坊在河邊，\r\n    \t很老。", "磨坊在河邊，很老。"),
+        ("麦<b>を\n</b>\n挽く<i>\nこと</i>", "麦を挽くこと"),
+        ("用 Word\n写\nWord", "用 Word 写 Word"),
+        ("서울\n부산", "서울 부산"),  # Korean has spaces
+        ("磨坊 在河", "磨坊 在河"),  # a space is one
+        ("磨坊<br>\n在河", "磨坊 在河"),
+        ("โรง\nสี", "โรง สี"),
+    ],
+)
+def test_line_break_between_chinese_or_japanese_characters_is_no_space(
+    body: str, shown: str
+) -> None:
+    assert text(f"<p>{body}</p>") == shown
+    assert markdown(f"<p><a href=/a>{body}</a></p>").count("](https") == 1
+
+
+def test_spans_behind_joined_lines_are_in_place() -> None:
+    body = "<p>麦を\n挽く<b>水車</b>\nの<a href=/m>小\n屋</a></p>"
+    assert markdown(body) == "麦を挽く**水車**の[小屋](https://e.example/m)"
+
+
+@pytest.mark.parametrize("display", ["block", "flex;", " FLEX !important", "grid", "list-item"])
+def test_inline_elements_that_styles_make_blocks_are_lines(display: str) -> None:
+    line = f'<span style="color:red;display:{display}">'
+    body = f"<p>{line}Rye is brown</span>{line}Oats are pale</span>and dry</p>"
+    assert text(body) == "Rye is brown Oats are pale and dry"
+    assert markdown(body) == "Rye is brown\\\nOats are pale\\\nand dry"
+
+
+def test_other_styles_do_not_part_words() -> None:
+    for display in ("inline", "inline-block", "inline-flex", "table-cell", "contents"):
+        assert text(f'<p>wind<span style="display:{display}">mill</span></p>') == "windmill"
 
 
 def test_formulas_are_written_as_latex() -> None:

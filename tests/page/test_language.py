@@ -96,9 +96,37 @@ def test_declared_page_language_takes_precedence_over_detection(
 
 
 def test_declared_language_is_overruled_by_text_in_other_script() -> None:
-    for named, text, expected in (("en-US", "ko", "ko"), ("en", "en", "en"), ("zh", "ja", "zh")):
+    for named, text, expected in (
+        *(("en-US", "ko", "ko"), ("en", "en", "en"), ("zh", "ja", "ja"), ("cs", "he", "he")),
+        *(("ru", "el", "el"), ("ar", "en", "en"), ("ja", "en", "en"), ("yi", "he", "yi")),
+        *(("zh-Hant", "zh", "zh-Hant"), ("yue", "zh", "yue"), ("sr", "en", "sr")),
+        *(("hi-Latn", "en", "hi-Latn"), ("uk", "th", "th")),
+    ):
         page = Page.from_html(f'<html lang="{named}"><p>{SENTENCES[text]} “quoted”')
-        assert page_language(page, page.content.blocks) == expected
+        assert page_language(page, page.content.blocks) == expected, (named, text)
+
+
+@pytest.mark.parametrize(
+    ("named", "text", "expected"),
+    [("de", "ru", "ru"), ("he", "ar", "ar"), ("ar", "fr", "fr"), ("en", "ru", "ru")],
+)
+def test_declared_language_is_overruled_by_language_of_other_script(
+    named: str, text: str, expected: str
+) -> None:
+    pytest.importorskip("py3langid")
+    page = Page.from_html(f'<html lang="{named}"><p>{SENTENCES[text]}')
+    assert page_language(page, page.content.blocks) == expected
+
+
+def test_english_text_is_english_whatever_its_page_declares() -> None:
+    text = "The ferry leaves the quay at ten and is back by the evening, with all of the guests. "
+    for named in ("cs", "de-AT", "nl", "ar"):
+        page = Page.from_html(f'<html lang="{named}"><p>{text * 3}')
+        assert page_language(page, page.content.blocks) == "en", named
+    # A quoted line is not enough, nor is a transcription, which detectors take for anything.
+    for named, said in (("nl", SENTENCES["de"] * 3 + text), ("ru", "Parom uhodit v desyat. " * 9)):
+        page = Page.from_html(f'<html lang="{named}"><p>{said}')
+        assert page_language(page, page.content.blocks) == named
 
 
 def test_code_is_ignored_in_language_detection() -> None:

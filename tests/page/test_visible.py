@@ -135,6 +135,11 @@ LINKS = "<a href=/>Home</a> &gt; <a href=/news/>News</a> &gt; <a href=/news/ship
         (f"<div class=breadcrumb>{LINKS} &gt; Ferry</div>", ["News", "Ships"]),
         (f"<div id=Breadcrumbs>You are here: {LINKS}</div>", ["News", "Ships"]),
         (f"<nav class=crumbs>{LINKS} » Ferry » Share</nav>", ["News", "Ships"]),
+        # The last vowel is a mark.
+        (
+            "<nav class=crumbs><a href=/>Home</a> » <a href=/n/>« नदी »</a> » Ferry</nav>",
+            ["नदी"],
+        ),
         (
             "<ol class=breadcrumb><li><a href=..>Start</a><li><a href=./>News</a><li>Ferry</ol>",
             ["News"],

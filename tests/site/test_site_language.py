@@ -1,4 +1,4 @@
-"""Sites whose pages state English, and are in another language."""
+"""Sites whose pages state a language, and are in another one."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ pytest.importorskip("py3langid")
 
 TEXTS = {
     "de": "Die Fähre fährt {} Mal am Tag zur Insel, und im Winter nur, wenn das Wetter gut ist.",
+    "da": "Færgen sejler {} gange om dagen til øen, og om vinteren kun, når vejret er godt.",
     "en": "The ferry goes to the island {} times a day, and in winter it is often too late.",
 }
 
@@ -47,8 +48,13 @@ def test_single_page_with_wrong_statement_keeps_it() -> None:
     assert languages([*pages, page(9, "en", "de")]) == ["en"] * 9
 
 
-def test_other_statements_are_believed() -> None:
-    assert languages([page(number, "fr", "de") for number in range(8)]) == ["fr"] * 8
+def test_wrong_statement_of_any_language_is_ignored() -> None:
+    assert languages([page(number, "fr", "de") for number in range(8)]) == ["de"] * 8
+    assert languages([page(number, "cs", "en") for number in range(8)]) == ["en"] * 8
+
+
+def test_statement_of_a_close_language_is_believed() -> None:
+    assert languages([page(number, "nb", "da") for number in range(8)]) == ["nb"] * 8
 
 
 def test_language_is_not_detected_where_pages_look_english(monkeypatch: pytest.MonkeyPatch) -> None:

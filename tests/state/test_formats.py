@@ -215,13 +215,19 @@ ODD: list[dict[str, Any]] = [
 ]
 
 
+def test_xml_keeps_names_of_any_script(tmp_path: Path) -> None:
+    fields = {"मूल्य": "12", "किनारा": "13", 'a"b<': "14"}
+    root = etree.fromstring(write("out.xml", tmp_path, [fields]).encode())
+    assert {each.get("name"): each.text for each in root[0]} == fields
+
+
 def test_each_format_writes_items_with_special_characters(tmp_path: Path) -> None:
     assert write("out.xml", tmp_path, ODD) == (
         '<?xml version="1.0" encoding="utf-8"?>\n<items>\n'
         "<item><url>https://e.org/a b?c=[1]&amp;d='é'</url><title>Tea &amp; \"milk\"</title>"
         '<language>en</language><content>Tea &amp; "milk" is served.\nHot.\n</content>'
-        "<_1_x><a.b-c><value></value><value>1.5</value><value>True</value></a.b-c>"
-        "<_>&#13;\x85</_></_1_x><_-y><value>=a</value><value>b</value></_-y>"
+        '<_1_x name="1 x"><a.b-c><value></value><value>1.5</value><value>True</value></a.b-c>'
+        '<_ name="é">&#13;\x85</_></_1_x><_-y name="-y"><value>=a</value><value>b</value></_-y>'
         "<mixed><value>a</value><value>1</value></mixed></item>\n<item><n>0</n></item>\n</items>\n"
     )
     assert write("out.csv", tmp_path, ODD) == (

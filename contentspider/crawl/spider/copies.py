@@ -5,7 +5,6 @@ left out when they lead to copies without end.
 from __future__ import annotations
 
 import logging
-import re
 from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
@@ -24,6 +23,7 @@ from contentspider.crawl.spider.traps import (
     numbered_texts,
 )
 from contentspider.ground.addresses import split_address
+from contentspider.page.tree.text import runs
 from contentspider.state.outcome import ENDLESS_STAT
 
 if TYPE_CHECKING:
@@ -53,7 +53,6 @@ SHORT_CHARS = 200
 END_CHARS = SHORT_CHARS // 2
 FIRST_TEXTS = 3  # the longest texts of a page, which are compared first
 MAX_CACHED = 5_000  # short texts; they take 5 MB at most
-WORD = re.compile(r"\w+")
 SKIP_REASON = "trap"
 
 
@@ -94,7 +93,7 @@ class ShortText:
     def read(cls, text: str) -> ShortText:
         """Return a text with masked numbers, and with its words."""
         masked_text = masked(text)
-        return cls(masked_text, frozenset(WORD.findall(masked_text.casefold())))
+        return cls(masked_text, frozenset(runs(masked_text.casefold())))
 
     def without(self, words: frozenset[str]) -> str:
         """Return the text without some words: error pages and trails of links repeat their address.
@@ -104,7 +103,7 @@ class ShortText:
         """
         if self.words.isdisjoint(words):
             return self.masked
-        return " ".join(word for word in WORD.findall(self.masked) if word.casefold() not in words)
+        return " ".join(word for word in runs(self.masked) if word.casefold() not in words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +170,7 @@ class EndlessCopies:
         counts += map(self._counts.add, keys[FIRST_TEXTS:])
         parts = split_address(page.url)
         address = f"{parts.path}?{parts.query}"
-        words = frozenset(WORD.findall(unquote(address).casefold()))
+        words = frozenset(runs(unquote(address).casefold()))
         short_texts = [self._short_text(text) for text in texts if len(text) <= SHORT_CHARS]
         counts += self._counts_without(short_texts, words)
         if not counts:

@@ -91,6 +91,8 @@ class ServerEngine(Engine):
     snippets decide.
     """
 
+    older_schemas = (7,)  # schema 8 changed our own words only
+
     def _search_words(self, query: Query) -> Results:
         if not query.words.strip():
             return self._search_server(query, [])

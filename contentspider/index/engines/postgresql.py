@@ -1,9 +1,9 @@
 """An index in PostgreSQL: a table with a column for each field.
 
-Searches read the column ``words``, a tsvector. It has the words that PostgreSQL makes from the
-texts in their language, and our own words, which do not depend on the database's locale. The
-table's comment is the manifest, so that one statement renames both. Searches complete and
-correct words with the help of a second table, which lists our own words.
+Searches read the column ``words``, a tsvector of our own words and their stems. Neither depends on
+the version of PostgreSQL, whose stemmers differ, or on the database's locale. The table's comment
+is the manifest, so that one statement renames both. Searches complete and correct words with the
+help of a second table, which lists our own words.
 """
 
 from __future__ import annotations
@@ -45,10 +45,8 @@ from contentspider.index.schema import (
     Kind,
     Manifest,
     SchemaMismatchError,
-    join_lines,
 )
 from contentspider.index.term_engine import TermEngine
-from contentspider.index.words import stemmer_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -85,18 +83,6 @@ WEIGHTS = [
 COLUMNS = sql.SQL(", ").join(map(sql.Identifier, FIELDS_BY_NAME))
 STATE = sql.SQL(", ").join(map(sql.Identifier, STATE_FIELDS))
 TYPES = {Kind.NUMBER: "bigint", Kind.STORED: "json", Kind.DATE: "timestamptz"}
-# A document's words: our own words, which phrases match, then PostgreSQL's words of each text.
-VECTOR = sql.SQL(" || ").join(
-    [
-        sql.SQL("%(words)s::tsvector"),
-        *(
-            sql.SQL("setweight(to_tsvector(%(configuration)s::regconfig, {}), {})").format(
-                sql.Placeholder(f"{field.name} text"), LETTERS[field.weight]
-            )
-            for field in TEXT_FIELDS
-        ),
-    ]
-)
 # Locks the name of an index until the transaction ends.
 LOCK = "SELECT pg_advisory_xact_lock(hashtext(%s))"
 BAD_DOCUMENT = (errors.DataError, errors.ProgramLimitExceeded, ValueError, TypeError)
@@ -130,8 +116,6 @@ class PostgreSQLEngine(TermEngine):
                 " digits, '_' and '-'"
             )
         self._connection: Connection | None = None
-        # The text search configurations of the server, named as their languages.
-        self._configurations: set[str] = set()
 
     @property
     def _table(self) -> sql.Identifier:
@@ -145,8 +129,6 @@ class PostgreSQLEngine(TermEngine):
         with self._transaction() as connection:
             # Two processes may open a new index at once; only one creates the table.
             connection.execute(LOCK, [self._name])
-            rows = connection.execute("SELECT cfgname AS name FROM pg_ts_config").fetchall()
-            self._configurations = {row["name"] for row in rows}
             if (comment := self._comment(connection)) is not None:
                 return self._identity_of(comment)
             if not is_writer:
@@ -229,7 +211,7 @@ class PostgreSQLEngine(TermEngine):
         """See `Engine.upsert`. A bad document fails its whole batch: nothing is written then."""
         statement = sql.SQL(
             "INSERT INTO {table} AS old ({columns}, own, words)"
-            " VALUES ({values}, %(own)s, {vector})"
+            " VALUES ({values}, %(own)s, %(words)s::tsvector)"
             " ON CONFLICT (id) DO UPDATE SET ({columns}, own, words)"
             " = ROW ({new}, excluded.own, excluded.words)"
             " WHERE old.version <= excluded.version"
@@ -237,7 +219,6 @@ class PostgreSQLEngine(TermEngine):
             table=self._table,
             columns=COLUMNS,
             values=sql.SQL(", ").join(map(sql.Placeholder, FIELDS_BY_NAME)),
-            vector=VECTOR,
             new=sql.SQL(", ").join(sql.Identifier("excluded", name) for name in FIELDS_BY_NAME),
         )
         with self._transaction() as connection, connection.cursor() as cursor:
@@ -263,17 +244,12 @@ class PostgreSQLEngine(TermEngine):
     ) -> dict[str, object]:
         """Return the values of the placeholders in `upsert`, by name."""
         record = document.record()
-        language = record.get("language", "")
-        config = stemmer_name(language)
-        texts = {f"{field.name} text": join_lines(record.get(field.name)) for field in TEXT_FIELDS}
         return {
             **dict.fromkeys(FIELDS_BY_NAME),
             **record,
             **{name: Json(record[name]) for name in ("fields", "more") if name in record},
             "own": Json(own_values) if (own_values := document.own_values()) else None,
             "words": _vector(own_words),
-            "configuration": config if config in self._configurations else "simple",
-            **texts,
         }
 
     def delete(self, ids: Sequence[str]) -> None:
@@ -500,7 +476,7 @@ def _vector(own_words: Mapping[str, Sequence[str]]) -> str:
 
 
 def _lexeme(word: str) -> str:
-    return f"'{word}'"  # a word has only letters and digits
+    return f"'{word}'"  # a word has only letters, digits and marks
 
 
 def _total_and_facets(

@@ -68,10 +68,11 @@ MANIFESTS_COLLECTION = {
     "fields": [{"name": "manifest", "type": "string", "index": False, "optional": True}],
 }
 STATE = ",".join(STATE_FIELDS)
-# Typesense finds words in texts without spaces only in fields of such a language. This field has
-# the texts of pages in these languages once more. A "th" field finds words of all of them.
+# Typesense finds words in texts without spaces, or with other signs between words (the tsheg of
+# Tibetan, the wordspace of Ethiopic), only in fields of such a language. This field has the texts
+# of pages in these languages once more. A "th" field finds words of all of them.
 UNSPACED = "unspaced"
-UNSPACED_LANGUAGES = {"ja", "zh", "th", "lo", "km", "my"}
+UNSPACED_LANGUAGES = {"ja", "zh", "th", "lo", "km", "my", "bo", "dz", "am", "ti"}
 FIELDS: list[dict[str, Any]] = [
     {"name": "crawl", "type": "string"},
     *({"name": name, "type": "string", "facet": True, "optional": True} for name in FACETS),

@@ -6,6 +6,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from contentspider.page.tree.text import without_marks
 from contentspider.page.words.tidy import tidy, unique
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def names_key(names: Iterable[str]) -> tuple[str, ...]:
 def _split_enumeration(text: str) -> list[str]:
     """Return the names that *text* enumerates; *text* itself if it is not a list of names."""
     parts = [name for part in JOINT.split(text) for name in COMMA.split(part)]
-    if not all(NAME.fullmatch(part) and not part[0].islower() for part in parts):
+    if not all(NAME.fullmatch(without_marks(part)) and not part[0].islower() for part in parts):
         return [text]
     # Without an "and", a comma may separate a name from a job title, a degree or an employer.
     if not JOINT.search(text) and any(NO_PERSON.search(part) for part in parts):

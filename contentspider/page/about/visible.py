@@ -15,6 +15,7 @@ from contentspider.page.about.jsonld import title_key
 from contentspider.page.about.written_dates import MONTHS, find_dates
 from contentspider.page.tree.resolver import Resolver
 from contentspider.page.tree.tags import is_link
+from contentspider.page.tree.text import SIGNS_OF_NAMES, strip_signs, without_marks
 from contentspider.page.words.names import HEADINGS
 from contentspider.page.words.tidy import unique
 
@@ -60,7 +61,6 @@ NO_NAME = re.compile(
     re.IGNORECASE,
 )
 CRUMB_STEP = re.compile(r"[cC]rumb|\[itemListElement\]")
-CRUMB_MARKS = re.compile(r"^[^\w(]+|[^\w)!?.+#]+$")
 MAX_PATHS = 400
 
 
@@ -201,7 +201,11 @@ def _is_name(text: str, has_author_class: bool) -> bool:
         return False
     if has_author_class:
         return len(words) == 1 or _is_capitalised(words)  # one word: the name of an account
-    return NAME.match(text) is not None and not text[0].islower() and _is_capitalised(words)
+    return (
+        NAME.match(without_marks(text)) is not None
+        and not text[0].islower()
+        and _is_capitalised(words)
+    )
 
 
 def _is_capitalised(words: Sequence[str]) -> bool:
@@ -258,5 +262,5 @@ def _read_steps(block: Block) -> Iterator[tuple[str, str]]:
 
 def _read_step(text: str, address: str) -> Iterator[tuple[str, str]]:
     """Yield the name in *text* without separators, with its *address*, unless it is empty."""
-    if name := CRUMB_MARKS.sub("", text[: 4 * MAX_CRUMB_CHARS]):
+    if name := strip_signs(text[: 4 * MAX_CRUMB_CHARS], *SIGNS_OF_NAMES):
         yield name, address

@@ -11,6 +11,8 @@ from libcpp.vector cimport vector
 from contentspider.page.tree._block cimport Block
 from contentspider.page.features._facts cimport BlockFacts, PageFacts, some
 
+from contentspider.page.tree.text import TOKENS
+
 OFFSETS = (-2, -1, 1, 2)
 cdef int[4] OFFSETS_OF = OFFSETS
 OFFSET = "log_chars link_share same_path heading ends_sentence".split()
@@ -102,11 +104,15 @@ cdef inline double linked_share(const Sums* low, const Sums* high, double blocks
 
 
 cdef inline bint is_unspaced(Py_UCS4 char) noexcept:
-    """Tell whether *char* is a token of its own, as `contentspider.page.tree.text.TOKEN` says."""
+    """Tell whether *char* is a token of its own, as `contentspider.page.tree.text.UNSPACED` says."""
     return char >= 0x0E00 and (
-        char <= 0x0E7F
+        char <= 0x0EFF
+        or 0x1000 <= char <= 0x109F
+        or 0x1780 <= char <= 0x17FF
         or 0x3040 <= char <= 0x30FF
         or 0x3400 <= char <= 0x9FFF
+        or 0xA9E0 <= char <= 0xA9FF
+        or 0xAA60 <= char <= 0xAA7F
         or 0xAC00 <= char <= 0xD7AF
         or 0xF900 <= char <= 0xFAFF
     )
@@ -152,6 +158,10 @@ cdef int find_words(str text, vector[uint64_t]& words) except -1:
             continue
         elif char.isalnum():
             word = extend(word, char)
+            continue
+        elif TOKENS[<int>char] != " ":  # a mark, or a character that is ignored within a word
+            if TOKENS[<int>char]:
+                word = extend(word, char)
             continue
         if word:
             words.push_back(word)

@@ -22,7 +22,7 @@ from contentspider.page.input.own_values import OwnValues
 from contentspider.page.input.serialization import from_record, to_record
 from contentspider.page.tree.blocks import MAX_BLOCKS, PageBlocks, Surroundings, read_tree
 from contentspider.page.tree.tags import KINDS
-from contentspider.page.tree.text import WORD, clean_text
+from contentspider.page.tree.text import clean_text, runs
 from contentspider.page.words.names import ANCESTOR_TAGS, LEAF_TAGS
 
 if TYPE_CHECKING:
@@ -270,7 +270,7 @@ def read_surroundings(elements: Sequence[_Element]) -> list[Surroundings]:
                 sorted(_tags_above(element, ancestor_tags)),
                 sorted(tag for tag, count in siblings if tag != element.tag or count > 1),
                 sorted(_count_tags(element)),
-                len(WORD.findall(own_text(element))),
+                len(runs(own_text(element))),
                 is_link(element),
                 links,
             )

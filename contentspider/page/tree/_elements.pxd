@@ -55,6 +55,7 @@ cdef class Elements:
     cdef bint excludes(self, xmlNode* node, xmlAttr* attribute) except -1
     cdef const char* keep(self, str value) except NULL
     cdef bint is_hidden(self) except -1
+    cdef bint is_block(self) except -1
     cdef str address(self)
 
 cdef str attribute_of(xmlNode* node, const char* name)

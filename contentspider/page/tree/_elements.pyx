@@ -11,7 +11,9 @@ from lxml.includes cimport etreepublic as etree
 from lxml.includes.tree cimport XML_ELEMENT_NODE, XML_TEXT_NODE, const_xmlChar
 from lxml.includes.tree cimport xmlAttr, xmlDoc, xmlDtd, xmlNode
 
-from contentspider.page.tree.tags import BOLD, CODE, HIDDEN_STYLE, KINDS, LINE_BREAK, MARKS
+from contentspider.page.tree.tags import (
+    BLOCK_STYLE, BOLD, CODE, HIDDEN_STYLE, KINDS, LINE_BREAK, MARKS,
+)
 
 etree.import_lxml__etree()
 
@@ -28,7 +30,11 @@ cdef list KINDS_BY_NUMBER = (
 ).split()
 cdef dict KIND_OF = {tag: KINDS_BY_NUMBER.index(kind) for tag, kind in KINDS.items()}
 
-cdef dict HIDES = {}
+# What a style does: it hides its element, or makes it a block.
+cdef enum:
+    NOTHING, HIDES, BLOCKS
+
+cdef dict KNOWN_STYLES = {}
 cdef Py_ssize_t MAX_STYLES = 10_000, MAX_STYLE_BYTES = 200
 
 
@@ -170,9 +176,11 @@ cdef class Elements:
             and (role is NULL or strcmp(role, "tabpanel") != 0)
         ):
             return True
-        if style is NULL or style[0] == 0:
-            return False
-        return hides(style)
+        return style_of(style) == HIDES
+
+    cdef bint is_block(self) except -1:
+        """Tell whether the style of the current element makes it a block."""
+        return style_of(self.values[STYLE]) == BLOCKS
 
     cdef str address(self):
         """Return the address that the current element leads to, "" for none."""
@@ -205,14 +213,24 @@ cdef str attribute_of(xmlNode* node, const char* name):
     return etree.attributeValueFromNsName(node, NULL, <const_xmlChar*>name) or ""
 
 
-cdef bint hides(const char* style) except -1:
-    """Tell whether a style hides its element. The results for short styles are cached."""
-    cdef bytes key = style
-    found = HIDES.get(key)
-    if found is None:
-        found = HIDDEN_STYLE.search(key.decode()) is not None
-        if len(key) < MAX_STYLE_BYTES and len(HIDES) < MAX_STYLES:
-            HIDES[key] = found
+cdef int style_of(const char* style) except -1:
+    """Return what a style, or NULL, does. The results for short styles are cached."""
+    cdef bytes key
+    cdef str text
+    cdef int found = NOTHING
+    if style is NULL or style[0] == 0:
+        return NOTHING
+    key = style
+    known = KNOWN_STYLES.get(key)
+    if known is not None:
+        return known
+    text = key.decode()
+    if HIDDEN_STYLE.search(text) is not None:
+        found = HIDES
+    elif BLOCK_STYLE.search(text) is not None:
+        found = BLOCKS
+    if len(key) < MAX_STYLE_BYTES and len(KNOWN_STYLES) < MAX_STYLES:
+        KNOWN_STYLES[key] = found
     return found
 
 

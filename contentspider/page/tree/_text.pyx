@@ -13,6 +13,9 @@ from lxml.includes.tree cimport XML_XINCLUDE_START, xmlNode
 from contentspider.page.tree._block cimport Block, Span
 from contentspider.page.tree._elements cimport Elements, MarkText
 
+from contentspider.page.tree.tags import RAISED
+from contentspider.page.tree.text import joins_lines
+
 
 cdef extern from "Python.h":
     bint Py_UNICODE_ISSPACE(Py_UCS4 character)
@@ -34,12 +37,17 @@ cdef class Run:
     cdef int add_texts(self, xmlNode* node) except -1:
         """Add the adjacent text nodes from *node* on, unless the run *is_muted*."""
         cdef Part part = new_part()
+        cdef bytes text
         if self.is_muted:
             return 0
         while node is not NULL:
             if node.type == XML_TEXT_NODE or node.type == XML_CDATA_SECTION_NODE:
                 if node.content is not NULL:
-                    self.extend(&part, <const char*>node.content)
+                    if self.is_raised:
+                        text = (<const char*>node.content).decode().translate(RAISED).encode()
+                        self.extend(&part, text)
+                    else:
+                        self.extend(&part, <const char*>node.content)
             elif node.type != XML_XINCLUDE_START and node.type != XML_XINCLUDE_END:
                 break
             node = node.next
@@ -63,7 +71,21 @@ cdef class Run:
         mark.mark, mark.part = elements.line_break, self.parts
         mark.start, mark.end = self.end, self.end + 1
         self.marks.push_back(mark)
+        self.space_is_break = True
         return self.add(b" ")
+
+    cdef int break_line(self, Elements elements) except -1:
+        """End the current line, unless it is empty."""
+        if self.used and not self.preformatted and not self.breaks:
+            self.breaks = 1
+            self.add_break(elements)
+        return 0
+
+    cdef Py_UCS4 last_char(self) except? 0:
+        """Return the last character of the text, a space if white space follows it, or 0."""
+        if self.pending_space:
+            return u" "
+        return char_before(self.text.data() + self.used) if self.used else 0
 
     cdef str read(self):
         """Return the text so far."""
@@ -74,6 +96,7 @@ cdef class Run:
         cdef size_t i
         self.used = self.parts = self.end = 0
         self.pending_space = self.part_ended_with_space = False
+        self.space_has_newline = self.space_is_break = False
         self.marks.clear()
         for i in range(self.open_marks.size()):
             self.open_marks[i].part = self.open_marks[i].start = 0
@@ -170,7 +193,11 @@ cdef class Run:
         if self.preformatted:
             self.end += part.length
         elif part.length:
-            if self.end and (self.part_ended_with_space or part.starts_with_space):
+            if (
+                self.end
+                and not part.is_joined
+                and (self.part_ended_with_space or part.starts_with_space)
+            ):
                 self.end += 1
             self.end += part.length
             self.part_ended_with_space = part.ends_with_space
@@ -181,7 +208,9 @@ cdef class Run:
         return 0
 
     cdef int extend(self, Part* part, const char* source) except -1:
-        """Add *source*, cleaned as by `clean_text`, and count its characters in *part*."""
+        """Add *source*, and count its characters in *part*. It is cleaned as by `clean_text`, but line
+        breaks between Chinese or Japanese characters are no spaces.
+        """
         cdef const unsigned char* at = <const unsigned char*>source
         cdef size_t needed = self.used + strlen(source) + 1  # and the space before it
         cdef bint preformatted = self.preformatted
@@ -218,17 +247,32 @@ cdef class Run:
                 length += 1
             elif space:
                 pending = part_pending = True
-                at += size
                 while at[0] == c" " or at[0] == c"\n":  # a fast loop for indentation
+                    if at[0] == c"\n":
+                        self.space_has_newline = True
                     at += 1
+                    size = 0
+                at += size
                 continue
             elif character in (0xAD, 0x200B, 0x2060, 0xFEFF):  # as in `text.INVISIBLE`
                 at += size
                 continue
             else:
                 if pending and to != start:
-                    to[0] = c" "
-                    to += 1
+                    if (
+                        size > 2
+                        and self.space_has_newline
+                        and not self.space_is_break
+                        and joins_lines(char_before(to), <Py_UCS4>character)
+                    ):
+                        # Between Chinese or Japanese characters a line break is no space.
+                        part.is_joined = length == 0
+                        part_pending = False
+                    else:
+                        to[0] = c" "
+                        to += 1
+                if pending:
+                    self.space_has_newline = self.space_is_break = False
                 if part_pending and length:
                     length += 1
                 pending = part_pending = False
@@ -255,8 +299,20 @@ cdef class Run:
 cdef Part new_part() noexcept:
     return Part(
         length=0, empty=True, blank=True, starts_with_space=False, ends_with_space=False,
-        pending_space=False,
+        pending_space=False, is_joined=False,
     )
+
+
+cdef Py_UCS4 char_before(const char* end) noexcept:
+    """Return the character that ends before a place in UTF-8 that is not the beginning."""
+    cdef uint32_t character
+    end -= 1
+    if not end[0] & 0x80:
+        return <Py_UCS4>(<unsigned char>end[0])
+    while end[0] & 0xC0 == 0x80:
+        end -= 1
+    decode(<const unsigned char*>end, &character)
+    return <Py_UCS4>character
 
 
 cdef int decode(const unsigned char* at, uint32_t* character) noexcept:

@@ -12,7 +12,7 @@ from libc.string cimport strcmp
 from libcpp.vector cimport vector
 from lxml.includes cimport etreepublic as etree
 from lxml.includes.tree cimport XML_COMMENT_NODE, XML_ELEMENT_NODE, XML_ENTITY_REF_NODE, XML_PI_NODE
-from lxml.includes.tree cimport xmlAttr, xmlNode
+from lxml.includes.tree cimport XML_TEXT_NODE, xmlAttr, xmlNode
 
 from contentspider.page.tree._block cimport Block
 from contentspider.page.tree._directives cimport Directives, is_excluding
@@ -26,7 +26,7 @@ from contentspider.page.tree._images cimport Pictures
 from contentspider.page.tree._scripts cimport Segments, drop_stand_ins, is_seen_without_scripts
 from contentspider.page.tree._text cimport Run
 from contentspider.page.tree._furniture cimport (
-    anchor_of, is_furniture, is_note_marker, language_of, links_own_heading,
+    anchor_of, is_furniture, is_note_marker, language_of, links_own_heading, text_below,
 )
 from contentspider.page.tree._table cimport Tables
 from contentspider.page.tree._tree cimport Paths, Tree
@@ -34,10 +34,15 @@ from contentspider.page.tree._tree cimport Paths, Tree
 from contentspider.page.tree.text import clean_preformatted
 from contentspider.page.tree.formulas import formula_of
 from contentspider.page.tree.tags import (
-    CHECKED, DISPLAYED_FORMULA, FORMULA as FORMULA_MARK, NOTE, UNCHECKED, is_expression,
+    CHECKED, DISPLAYED_FORMULA, FORMULA as FORMULA_MARK, NOTE, QUOTE_SIGNS, UNCHECKED,
+    is_expression, quote_marks, raised,
 )
 
 etree.import_lxml__etree()
+
+# Longer raised texts are no powers.
+cdef Py_ssize_t MAX_RAISED_CHARS = 20
+cdef int MAX_QUOTED_DEPTH = 5  # of the first text in a quotation
 
 # The cache of paths and attributes is emptied when it has more characters than this.
 cdef Py_ssize_t MAX_CACHE_CHARS = 8_000_000
@@ -58,7 +63,9 @@ cdef struct Place:
 cdef struct Open:  # an element whose children are being walked
     xmlNode* node
     bint is_container
-    bint is_line  # a line of code
+    bint is_line  # a line of code, or an inline element whose style makes it a block
+    bint is_raised, is_quoted  # its text is: it changes characters, or has quotation marks
+    bint is_note  # the link of a footnote's marker
     int marks  # the number of marks that begin with the element
     Py_ssize_t first_block  # of a ``noscript``, else -1
     Py_ssize_t number, step  # the number of the next list entry, and the step to the entry after it
@@ -152,6 +159,7 @@ cdef class _Walk:
     cdef dict notes  # the numbers of the footnotes that have a marker, by their ids
     cdef list note_ids  # the ids of these footnotes, by number
     cdef str language  # of the current preformatted element
+    cdef list quotations  # the closing marks of the open ones
 
     cdef Run run
     cdef Pictures pictures
@@ -168,7 +176,7 @@ cdef class _Walk:
         self.segments, self.noscripts = Segments.__new__(Segments), []
         self.run = Run.__new__(Run)
         self.tables, self.outer_cells = Tables.__new__(Tables), [()]
-        self.notes, self.note_ids, self.language = {}, [""], ""
+        self.notes, self.note_ids, self.language, self.quotations = {}, [""], "", []
         self.place.colspan = self.place.rowspan = 1
         self.place.number = -1
         self.directives = Directives.__new__(Directives)
@@ -219,7 +227,11 @@ cdef class _Walk:
                     if ended.first_block >= 0:
                         self.noscripts.append((ended.first_block, len(self.blocks)))
                 elif ended.is_line:
-                    self.run.end_line()
+                    self.end_line()
+                if ended.is_raised:
+                    self.run.is_raised = False
+                if ended.is_quoted:
+                    self.end_quotation()
                 self.place.in_code = ended.outer.in_code
                 while ended.marks:
                     self.run.close_mark()
@@ -331,7 +343,8 @@ cdef class _Walk:
         cdef Open element
         element.node = node
         element.outer = self.place
-        element.is_container = element.is_line = False
+        element.is_container = element.is_line = element.is_raised = element.is_quoted = False
+        element.is_note = False
         element.marks = 0
         element.first_block = -1
         element.number, element.step = -1, 0
@@ -359,24 +372,79 @@ cdef class _Walk:
     cdef start_inline(self, xmlNode* node, Py_ssize_t tag, Kind kind, Open* element):
         cdef Py_ssize_t mark
         cdef bytes note
-        cdef bint is_superscript = is_called(node, "sup")
+        cdef bint is_superscript = is_called(node, "sup"), is_plain = False
+        if self.elements.is_block() and not self.place.preformatted:
+            element.is_line = True
+            self.run.break_line(self.elements)
+        if is_called(node, "q"):
+            element.is_quoted = self.start_quotation(node)
         if (kind == LINK or is_superscript) and not self.place.preformatted:
             if is_note_marker(node, self.elements, kind):
                 if not is_called(node.parent, "sup"):
                     self.run.add(b" ")  # keeps the number apart from the word
                 if kind == LINK:
+                    element.is_note = True
                     note = self.elements.values[HREF][1:]
                     self.add_note(note)
                     element.marks += self.run.open_mark(
                         self.elements.mark_number(NOTE + note.decode())
                     )
-        if kind == LINK:
+            elif is_superscript:
+                is_plain = self.start_raised(node, element)
+        if is_plain:
+            mark = 0
+        elif kind == LINK:
             mark = self.elements.link_number()
         else:
             mark = self.elements.tags[tag].mark
         element.marks += self.run.open_mark(mark)
         if self.elements.tags[tag].is_code:
             self.place.in_code = True
+
+    cdef bint start_raised(self, xmlNode* node, Open* element) except -1:
+        """Keep a raised number apart from the digits before it. Return whether its characters show
+        that it is raised.
+        """
+        cdef str text = text_below(node, MAX_RAISED_CHARS)
+        cdef bint is_after_digit = self.run.last_char().isdigit()
+        if not self.open.empty() and self.open.back().is_note:
+            return False
+        if not text or not is_after_digit and is_before_slash(node):  # the fraction 1/2
+            return False
+        if raised(text):
+            element.is_raised = not self.run.is_raised
+            self.run.is_raised = True
+            return True
+        if is_after_digit and any(map(str.isdigit, text)):
+            self.run.add(b"^")
+            return True
+        return False
+
+    cdef bint start_quotation(self, xmlNode* node) except -1:
+        """Add the quotation mark that browsers show, unless the text has marks of its own."""
+        cdef xmlNode* above = node.parent
+        cdef str language = ""
+        if self.run.last_char() in QUOTE_SIGNS or first_char(node) in QUOTE_SIGNS:
+            return False
+        while above is not NULL and above.type == XML_ELEMENT_NODE and not language:
+            language = attribute_of(above, "lang")
+            above = above.parent
+        first, last = quote_marks(language, len(self.quotations))
+        self.quotations.append(last)
+        self.run.add(<bytes>(<str>first).encode())
+        return True
+
+    cdef int end_quotation(self) except -1:
+        self.run.add(<bytes>(<str>self.quotations.pop()).encode())
+        return 0
+
+    cdef int end_line(self) except -1:
+        """End the current line of code, or of text."""
+        if self.place.preformatted:
+            self.run.end_line()
+        else:
+            self.run.break_line(self.elements)
+        return 0
 
     cdef add_note(self, bytes note):
         if note not in self.notes:
@@ -559,6 +627,26 @@ cdef Py_ssize_t number_in(const char* text) noexcept:
         number = 10 * number + text[0] - c"0"
         text += 1
     return max(1, min(number, 1_000))
+
+
+cdef bint is_before_slash(xmlNode* node) except -1:
+    """Tell whether a slash follows directly after an element."""
+    node = node.next
+    if node is NULL or node.type != XML_TEXT_NODE or node.content is NULL:
+        return False
+    return (<const char*>node.content).decode()[:1] in ("/", "\u2044")
+
+
+cdef str first_char(xmlNode* node):
+    """Return the first character of an element's text, "" if other elements come first."""
+    cdef int depth
+    for depth in range(MAX_QUOTED_DEPTH):
+        node = node.children
+        if node is NULL or node.type != XML_ELEMENT_NODE:
+            break
+    if node is NULL or node.type != XML_TEXT_NODE or node.content is NULL:
+        return ""
+    return (<const char*>node.content).decode().lstrip()[:1]
 
 
 cdef bint has_attribute(xmlNode* node, const char* name) noexcept:

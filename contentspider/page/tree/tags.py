@@ -7,14 +7,14 @@ import re
 # The walk skips these elements with everything in them: they hold no readable text.
 SKIPPED_TAGS = frozenset(
     "script style noembed noframes title svg math frameset applet canvas map select datalist"
-    " textarea input track area link meta param col colgroup progress meter rp".split()
+    " textarea input track area link meta param col colgroup progress meter rp rt rtc".split()
 )
 # Frames and players. Their address is kept; their content is a fallback for old browsers.
 FILM_TAGS = frozenset(["iframe", "object", "audio", "video"])
 
 INLINE_TAGS = frozenset(
     "a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark nobr noindex"
-    " picture q rb rt ruby s samp small span strike strong sub sup time tt u var wbr output"
+    " picture q rb ruby s samp small span strike strong sub sup time tt u var wbr output"
     " o:p mjx-container mjx-math mjx-assistive-mml".split()
 )
 
@@ -48,6 +48,40 @@ STYLE_TAGS = {
     SUBSCRIPT: "sub",
     SUPERSCRIPT: "sup",
 }
+
+# Raised digits and signs as characters of their own: without them 10³ would be 103.
+RAISED = str.maketrans("0123456789+-\u2212=()n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾ⁿ")
+RAISED_TEXT = re.compile(r"[\d+\-\u2212=(), ]*[\dn][\dn+\-\u2212=(), ]*", re.ASCII)
+
+# The quotation marks of languages, and those within a quotation: Unicode's CLDR 48, delimiters.
+QUOTE_LANGUAGES = {
+    "«»“”": "ast br ca cv el eu it kab kk lij pms pt-AO pt-MZ pt-PT pt-TL sc es-US",
+    "„“‚‘": "cs de dsb et hr hsb is lb sk sl",
+    "«»‹›": "am fa rm",
+    "«»„“": "be ky os ru sah uk",
+    "””’’": "fi he se sv yi",
+    "«»‘’": "nb nn no",
+    "”“’‘": "ar syr ur",
+    "«»«»": "fr ht hy oc",
+    "„“„“": "bg lt",
+    "‘’“”": "fur ia",
+    "「」『』": "ja yue zh-Hant zh-TW zh-HK zh-MO",
+    "„”«»": "pl ro",
+    "„”»«": "hu",
+    "„“«»": "ka",
+    "„”‘’": "bs",
+    "“”«»": "eo",
+    "‘’‘’": "nl",
+    "„”’’": "sr",
+    "“”’‘": "uz",
+}
+QUOTES = {
+    language.lower(): marks
+    for marks, names in QUOTE_LANGUAGES.items()
+    for language in names.split()
+}
+ENGLISH_QUOTES = "“”‘’"
+QUOTE_SIGNS = frozenset("\"'`«»‹›„‚“”‘’「」『』")
 
 PREFORMATTED_TAGS = frozenset(["pre", "listing", "xmp", "plaintext"])
 
@@ -97,7 +131,37 @@ PERMALINK = re.compile(
 EDIT_LINK = re.compile(r"(?:^|[\s-])edit-?(?:section|link|this|page)", re.IGNORECASE)
 
 HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
+# Such an element begins and ends a line, whatever its tag is.
+BLOCK_STYLE = re.compile(
+    r"display\s*:\s*(?:block|flex|grid|flow-root|list-item|table(?:-row|-caption)?)\s*(?:[;!]|$)",
+    re.IGNORECASE,
+)
 EXPRESSION = re.compile(r"\{\{[^{}]*\}\}|\{%[^{}]*%\}|\$\{[^{}]*\}")
+
+
+def quote_marks(language: str, depth: int) -> tuple[str, str]:
+    """Return the marks around a quotation in a *language* (a BCP 47 tag) that stands within *depth*
+    other quotations, as browsers show them.
+
+    >>> quote_marks("de-AT", 0), quote_marks("fr", 1), quote_marks("", 1)
+    (('„', '“'), ('«', '»'), ('‘', '’'))
+    """
+    tag, marks = language.lower().replace("_", "-"), ""
+    while tag and not marks:
+        marks = QUOTES.get(tag, "")
+        tag = tag.rpartition("-")[0]
+    first = 2 * min(depth, 1)
+    marks = marks or ENGLISH_QUOTES
+    return marks[first], marks[first + 1]
+
+
+def raised(text: str) -> str:
+    """Return raised characters for a text, "" if it is no number or has none.
+
+    >>> raised("3"), raised("-n"), raised("st")
+    ('³', '⁻ⁿ', '')
+    """
+    return text.translate(RAISED) if RAISED_TEXT.fullmatch(text) else ""
 
 
 def is_link(mark: str) -> bool:

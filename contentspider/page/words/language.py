@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from functools import lru_cache
 from typing import TYPE_CHECKING
+from unicodedata import name as character_name
 
 import langcodes
 
@@ -36,9 +37,32 @@ SCRIPT_SHARE = 0.2
 # English prose has some 25 % of these words, and lists of products have few.
 FREQUENT_ENGLISH = frozenset("the of and to is for that with you are by it as be from".split())
 FREQUENT_SHARE = 0.03
+# A text is English, whatever the page states, if both halves of it have this share of them.
+SURE_SHARE, SURE_WORDS = 0.12, 25
 # The smallest share of kana in Japanese, which usually has 33 to 67 %. Chinese texts may quote the
 # Japanese name of a product.
 KANA_SHARE = 0.05
+# The same where the page states Chinese. Prose in Japanese that has no kana is shorter than this.
+SURE_KANA_SHARE, SURE_CHINESE_CHARS = 0.2, 40
+CHINESE_SCRIPTS = frozenset(["Hans", "Hant", "Hani"])
+# Scripts of several languages, by the first word of the names of their letters.
+SHARED_SCRIPTS = {
+    "LATIN": "Latn",
+    "CYRILLIC": "Cyrl",
+    "ARABIC": "Arab",
+    "DEVANAGARI": "Deva",
+    "BENGALI": "Beng",
+    "ETHIOPIC": "Ethi",
+}
+# A text is in one of them if it has at least this share of its letters.
+SHARED_SCRIPT_SHARE = 0.9
+# Languages that are written in several scripts (CLDR, likely subtags): any may be right.
+SEVERAL_SCRIPTS = frozenset(
+    "az bs cnr ha kk kok ks ku ky mn ms pa ro sd sh sr tg tk tt ug uz yue".split()
+)
+# Languages at this distance (CLDR's language matching) are detected in place of each other: Danish
+# and Norwegian have 12, Czech and Slovak 24, Croatian and Serbian 59, most others 84.
+CLOSE = 60
 
 
 def language_tag(text: str) -> str:
@@ -90,6 +114,99 @@ def looks_english(text: str) -> bool:
     words = text[:SAMPLE_CHARS].lower().split()
     frequent = sum(word in FREQUENT_ENGLISH for word in words)
     return frequent >= FREQUENT_SHARE * len(words)
+
+
+def is_surely_english(text: str) -> bool:
+    """Tell whether a text can be in no other language than English.
+
+    >>> is_surely_english("The ferry leaves the quay at ten and is back by the evening. " * 3)
+    True
+    """
+    words = text[:SAMPLE_CHARS].lower().split()
+    middle = len(words) // 2
+    return len(words) >= SURE_WORDS and all(
+        "the" in half and sum(word in FREQUENT_ENGLISH for word in half) >= SURE_SHARE * len(half)
+        for half in (words[:middle], words[middle:])
+    )
+
+
+def language_of(stated: str, text: str) -> str:
+    """Return the *stated* language (a BCP 47 tag) of a text, or the language of a *text* whose
+    script is not that of the stated language.
+
+    >>> language_of("en-GB", "여객선은 내일 돌아온다"), language_of("el", "The ferry is late.")
+    ('ko', 'en')
+    >>> language_of("sr", "Trajekt kasni"), language_of("ru-Latn", "Parom opozdal k prichalu")
+    ('sr', 'ru-Latn')
+    """
+    sample = text[:SAMPLE_CHARS]
+    if found := script_language(sample):
+        return found if _is_overruled(stated, found, sample) else stated
+    script = shared_script(sample)
+    if not script:
+        return stated
+    if _may_have_script(stated, script):
+        is_english = stated.startswith("en") or not is_surely_english(sample)
+        return stated if is_english else "en"
+    if script == "Latn" and sample.isascii():
+        # It may be a transcription. A detector takes it for any language.
+        return "en" if looks_english(sample) else stated
+    found = detect_language(sample)
+    return found if found and script_of(found) == script else stated
+
+
+def _is_overruled(stated: str, found: str, sample: str) -> bool:
+    """Tell whether a text in the script of the language *found* cannot be in the *stated* one."""
+    script, of_found = script_of(stated), script_of(found)
+    if of_found in CHINESE_SCRIPTS and script == "Jpan":
+        return not SCRIPTS["ja"].search(sample) and (
+            len(SCRIPTS["zh"].findall(sample)) >= SURE_CHINESE_CHARS
+        )
+    if of_found == "Jpan" and script in CHINESE_SCRIPTS:
+        kana, chinese = (len(SCRIPTS[tag].findall(sample)) for tag in ("ja", "zh"))
+        return kana >= SURE_KANA_SHARE * (kana + chinese)
+    if of_found in CHINESE_SCRIPTS and script in CHINESE_SCRIPTS:
+        return False
+    return of_found != script
+
+
+def _may_have_script(language: str, script: str) -> bool:
+    is_named = len(language.split("-")) > 1 and language.split("-")[1].istitle()
+    may_have_others = not is_named and language.partition("-")[0] in SEVERAL_SCRIPTS
+    return may_have_others or script_of(language) == script
+
+
+@lru_cache(maxsize=1_000)
+def script_of(language: str) -> str:
+    """Return the script of a language (BCP 47 tags), as ISO 15924 names it.
+
+    >>> script_of("cs"), script_of("sr-Latn"), script_of("zh-TW")
+    ('Latn', 'Latn', 'Hant')
+    """
+    return langcodes.Language.get(language).maximize().script or ""
+
+
+def shared_script(text: str) -> str:
+    """Return the script of nearly all letters of a text, if several languages use it; else "".
+
+    >>> shared_script("Паром идёт"), shared_script("フェリー"), shared_script("Паром 'Ferry'")
+    ('Cyrl', '', '')
+    """
+    letters = list(filter(str.isalpha, text[:SAMPLE_CHARS]))
+    if len(letters) < MIN_CHARS // 4:
+        return ""
+    names = Counter(character_name(letter, "").partition(" ")[0] for letter in letters)
+    first, count = names.most_common(1)[0]
+    return SHARED_SCRIPTS.get(first, "") if count >= SHARED_SCRIPT_SHARE * len(letters) else ""
+
+
+def are_close(one: str, other: str) -> bool:
+    """Tell whether a detector may take one language (BCP 47 tags) for the other.
+
+    >>> are_close("da", "nb"), are_close("cs", "de")
+    (True, False)
+    """
+    return langcodes.tag_distance(one, other) < CLOSE
 
 
 def script_language(text: str) -> str:

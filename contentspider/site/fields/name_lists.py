@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from contentspider.page.about.breadcrumbs import trim_breadcrumbs
 from contentspider.page.tree.resolver import Resolver
 from contentspider.page.tree.tags import is_link
+from contentspider.page.tree.text import SIGNS_OF_NAMES, strip_signs
 from contentspider.page.words.names import HEADINGS
 from contentspider.page.words.tidy import tidy
 from contentspider.site.fields.places import (
@@ -38,7 +39,6 @@ MAX_WORDS = 4  # words before a list that is written as text
 # The form of a place whose names are breadcrumbs: they begin with the front page, or end with the
 # page itself.
 BREADCRUMBS = "breadcrumbs"
-SIGNS_AROUND = re.compile(r"^[^\w(]+|[^\w)!?.+#]+$")
 SEPARATORS = re.compile(r"\s*[,;|/·•，、；›»>]\s*")
 HOST = re.compile(r"\A(?:https?:)?//[^/?#]*|[?#].*", re.IGNORECASE | re.DOTALL)
 
@@ -54,7 +54,7 @@ class Link(NamedTuple):
 @lru_cache(maxsize=4_096)  # the pages of a site have the same names
 def clean_name(text: str) -> str:
     """Return a name on one line without the signs around it, such as ``#`` and commas."""
-    return tidy(SIGNS_AROUND.sub("", text[: 4 * MAX_NAME_CHARS]), MAX_NAME_CHARS)
+    return tidy(strip_signs(text[: 4 * MAX_NAME_CHARS], *SIGNS_OF_NAMES), MAX_NAME_CHARS)
 
 
 def clean_names(texts: Iterable[str]) -> Names:

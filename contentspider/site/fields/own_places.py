@@ -18,6 +18,7 @@ from contentspider.page.input.own_values import (
     number_of,
 )
 from contentspider.page.tree.tags import is_link
+from contentspider.page.tree.text import is_word_char
 from contentspider.site.fields.places import AFTER, BESIDE, LAST, LINK, MAX_CHARS, WHOLE, Place
 from contentspider.site.fields.places import DIGITS as ANY_DIGITS
 
@@ -130,7 +131,8 @@ def _ranges(text: str, value: str | float, kind: str) -> Iterator[tuple[int, int
     else:
         words = r"\s+".join(map(re.escape, value.split()))
         for match in re.finditer(rf"(?<!\w){words}(?!\w)", text, re.IGNORECASE):
-            yield match.span()
+            if not is_word_char(text[match.end() : match.end() + 1] or " "):
+                yield match.span()
 
 
 def _marks(text: str) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter, defaultdict
 from dataclasses import asdict, replace
 from functools import cache, cached_property
 from itertools import compress
@@ -13,7 +14,12 @@ import numpy as np
 from contentspider.ground.errors import NotEnoughTextError
 from contentspider.ground.pickles import pickled
 from contentspider.ground.times import now
-from contentspider.page.words.language import detect_language, looks_english
+from contentspider.page.words.language import (
+    are_close,
+    detect_language,
+    looks_english,
+    script_language,
+)
 from contentspider.site.fields.example_pages import ExamplePages
 from contentspider.site.fields.learning import learn_fields
 from contentspider.site.images import repeated_pictures
@@ -65,8 +71,8 @@ EXAMPLE_CHARS = 80
 EXAMPLE_BLOCKS = 2_000  # examples longer than a slot's first text are searched in this many blocks
 MAX_SUMMARY = 500  # slots in a manifest
 SVM = "svm"  # the name of `LinearSVM`
-# Fewer pages may be exceptions.
-MIN_PAGES = 3
+# Fewer pages that state a wrong language may be exceptions, and more teach no more.
+MIN_PAGES, MAX_PAGES = 3, 50
 
 
 class SiteLabels(NamedTuple):
@@ -228,7 +234,7 @@ class SiteLearner:
             slots=frozenset(site.slots),
             noise_texts=noise_texts,
             pictures=repeated_pictures(sample),
-            is_english_wrong=is_english_wrong(sample, np.split(decided > 0.5, starts)),
+            wrong_languages=wrong_languages(sample, np.split(decided > 0.5, starts)),
             fields=learn_fields(sample, slot_of),
             classifier=classifier or LinearSVM({}, -1.0),
             classifier_name=self.options.classifier if classifier else SVM,
@@ -382,31 +388,45 @@ def _summary(site: SiteBlocks, decided: Floats, probabilities: Floats) -> list[S
     ]
 
 
-def is_english_wrong(pages: Sequence[Page], kept: Iterable[Bools]) -> bool:
-    """Tell whether most *pages* that state English are in another language.
+def wrong_languages(pages: Sequence[Page], kept: Iterable[Bools]) -> frozenset[str]:
+    """Return the languages that most *pages* which state them are not in.
 
-    Many themes state English for texts in any language. *kept* tells for the blocks of each page
-    whether they are content. Pages are read by the extra ``language`` only if most of them lack the
-    frequent words of English, since loading it takes a second.
+    Many themes state one language for texts in any. *kept* tells for the blocks of each page
+    whether they are content. The extra ``language`` reads pages only if most of them may be in
+    another language, since loading it takes a second: pages that state English, and lack its
+    frequent words, and pages that state another language in a script of several languages.
     """
-    samples = [
-        text_sample(list(compress(page.content.blocks, is_kept.tolist())))
-        for page, is_kept in zip(pages, kept, strict=True)
-        if page.hints.language.startswith("en")
-    ]
-    samples = list(filter(None, samples))
-    strange = [sample for sample in samples if not looks_english(sample)]
+    samples: defaultdict[str, list[str]] = defaultdict(list)
+    for page, is_kept in zip(pages, kept, strict=True):
+        stated = page.hints.language.partition("-")[0]
+        if stated and len(samples[stated]) < MAX_PAGES:
+            sample = text_sample(list(compress(page.content.blocks, is_kept.tolist())))
+            samples[stated] += filter(None, [sample])
+    return frozenset(stated for stated, texts in samples.items() if _is_wrong(stated, texts))
+
+
+def _is_wrong(stated: str, samples: Sequence[str]) -> bool:
+    """Tell whether most texts are in one other language than the *stated* one."""
+    strange = [sample for sample in samples if _may_be_another(stated, sample)]
     if len(strange) < MIN_PAGES or 2 * len(strange) <= len(samples):
         return False
     try:
-        languages = [detect_language(sample) for sample in strange]
+        languages = Counter(map(detect_language, strange))
     except MemoryError:
         raise
     except Exception as error:  # noqa: BLE001 - a library may raise anything, and costs no model
         logger.warning(
-            "the language of pages that state English cannot be checked (%r): it counts as right",
+            "the language of pages that state %r cannot be checked (%r): it counts as right",
+            stated,
             error,
         )
         return False
-    foreign = sum(language not in ("", "en") for language in languages)
+    del languages[""]
+    foreign = sum(count for tag, count in languages.items() if not are_close(tag, stated))
     return 2 * foreign > len(samples)
+
+
+def _may_be_another(stated: str, sample: str) -> bool:
+    if stated == "en":
+        return not looks_english(sample)
+    return not script_language(sample)  # a script of one language needs no other pages

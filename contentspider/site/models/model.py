@@ -88,7 +88,7 @@ class SiteModel:
     - *names* are the ids and classes that the template uses. *slots* are the slots that were seen,
       *teasers* the slots of listing entries.
     - *noise_texts* and *pictures* are the keys of boilerplate texts and of the template's pictures.
-    - *is_english_wrong* tells that most pages that state English are in another language.
+    - *wrong_languages* are the languages that most pages which state them are not in.
     - *fields* is the learned knowledge of dates and authors, by the field's name.
     - *own_fields* is the learned knowledge of the user's own fields, by the field's name.
       *examples_digest* is the digest of the fields and examples that they were learned from.
@@ -119,7 +119,7 @@ class SiteModel:
     features: tuple[str, ...] = (SLOTS,)
     teasers: frozenset[str] = frozenset()
     pictures: frozenset[str] = frozenset()
-    is_english_wrong: bool = False
+    wrong_languages: frozenset[str] = frozenset()
     fields: Mapping[str, FieldKnowledge] = field(default_factory=dict)
     own_fields: Mapping[str, OwnKnowledge] = field(default_factory=dict)
     examples_digest: str = ""
@@ -287,7 +287,7 @@ class SiteModel:
             by_prior=by_prior,
             is_guess=is_guess,
             pictures=self.pictures,
-            is_english_wrong=self.is_english_wrong,
+            wrong_languages=self.wrong_languages,
             site_fields=self._site_fields,
         )
 
@@ -312,8 +312,8 @@ class SiteModel:
         }
         if self.pictures:
             record["pictures"] = sorted(self.pictures)
-        if self.is_english_wrong:
-            record["is_english_wrong"] = True
+        if self.wrong_languages:
+            record["wrong_languages"] = sorted(self.wrong_languages)
         if self.is_refused:
             record["is_refused"] = True
         if self.fields:
@@ -369,7 +369,7 @@ class SiteModel:
                 features=parse_feature_sets(record["features"]),
                 teasers=_text_set(record["teasers"]),
                 pictures=_text_set(record.get("pictures", [])),
-                is_english_wrong=bool(record.get("is_english_wrong", False)),
+                wrong_languages=_text_set(record.get("wrong_languages", [])),
                 is_refused=bool(record.get("is_refused", False)),
                 fields={
                     name: FieldKnowledge.parse(each)

@@ -26,7 +26,7 @@ from contentspider.ground.times import now
 from contentspider.page.about.hints import MAX_HINT_CHARS
 from contentspider.page.tree.resolver import Resolver
 from contentspider.page.tree.tags import PREFORMATTED_TAGS
-from contentspider.page.words.language import SAMPLE_CHARS, detect_language, script_language
+from contentspider.page.words.language import SAMPLE_CHARS, detect_language, language_of
 from contentspider.page.words.tidy import tidy
 from contentspider.page.write.markdown import write_markdown
 from contentspider.page.write.markup import write_html
@@ -126,7 +126,7 @@ class Extraction:
     and *model_version* name the site model. *by_prior* tells that the prior judged the page, since
     the model knows too little of such pages. *is_guess* tells that even the prior was unsure
     (`contentspider.site.judge.expected_f1`). *pictures* has the keys of the template's pictures.
-    *is_english_wrong* tells that most pages of the site that state English are in another language.
+    *wrong_languages* are the languages that most pages of the site which state them are not in.
     *site_fields* reads the fields of the site's pages in learned places.
 
     >>> from contentspider import Page, SiteLearner
@@ -149,7 +149,7 @@ class Extraction:
     by_prior: bool = False
     is_guess: bool = False
     pictures: frozenset[str] = frozenset()
-    is_english_wrong: bool = False
+    wrong_languages: frozenset[str] = frozenset()
     site_fields: SiteFields | None = None
 
     @property
@@ -181,7 +181,7 @@ class Extraction:
     @property
     def language(self) -> str:
         """Return the page's language as a tag of BCP 47, empty if it is unknown."""
-        return page_language(self.page, self.blocks, self.is_english_wrong)
+        return page_language(self.page, self.blocks, self.wrong_languages)
 
     @property
     def text(self) -> str:
@@ -229,21 +229,21 @@ def _digest(data: bytes) -> str:
     return sha256(data).hexdigest()[:32]
 
 
-def page_language(page: Page, blocks: Sequence[Block], is_english_wrong: bool = False) -> str:
+def page_language(
+    page: Page, blocks: Sequence[Block], wrong_languages: Collection[str] = ()
+) -> str:
     """Return the language of a page as a tag of BCP 47, "" if it is unknown.
 
-    It is the language that the page states, or else the language of its *blocks*. With
-    *is_english_wrong* pages that state English have the language of their blocks.
+    It is the language that the page states, or else the language of its *blocks*. Pages that state
+    one of *wrong_languages*, or a language in another script, have the language of their blocks:
+    many themes state one language for texts in any.
     """
-    stated = page.hints.language
+    stated, sample = page.hints.language, text_sample(blocks)
     if not stated:
-        return detect_language(text_sample(blocks))
-    if is_english_wrong and stated.startswith("en"):
-        return detect_language(text_sample(blocks)) or stated
-    if stated.startswith("en"):
-        # Many themes state ``lang="en"`` for texts in any language.
-        return script_language(text_sample(blocks)) or stated
-    return stated
+        return detect_language(sample)
+    if stated.partition("-")[0] in wrong_languages:
+        return detect_language(sample) or stated
+    return language_of(stated, sample)
 
 
 def text_sample(blocks: Sequence[Block]) -> str:

@@ -18,6 +18,7 @@ from typing import BinaryIO
 from unicodedata import normalize
 from urllib.parse import unquote
 from xml.sax.saxutils import escape as escape_xml
+from xml.sax.saxutils import quoteattr
 
 from contentspider.ground.atomic import ensure_folder, replacing
 from contentspider.ground.errors import ContentSpiderError
@@ -196,14 +197,16 @@ def _write_csv(records: Records, file: BinaryIO) -> int:
 
 
 def _element(name: str, value: object) -> str:
-    name = re.sub(r"^(?=[^a-zA-Z_])", "_", re.sub(r"[^\w.-]", "_", name, flags=re.ASCII))
+    # Parsers of the fourth edition of XML 1.0 (expat) refuse names in many scripts.
+    tag = re.sub(r"^(?=[^a-zA-Z_])", "_", re.sub(r"[^\w.-]", "_", name, flags=re.ASCII))
+    attribute = f" name={quoteattr(clean(name))}" if tag != name else ""
     if isinstance(value, dict):
         inside = "".join(_element(str(key), entry) for key, entry in value.items())
     elif isinstance(value, (list, tuple)):
         inside = "".join(_element("value", entry) for entry in value)
     else:
         inside = escape_xml(clean("" if value is None else str(value)), {"\r": "&#13;"})
-    return f"<{name}>{inside}</{name}>"
+    return f"<{tag}{attribute}>{inside}</{tag}>"
 
 
 def _item(record: Record) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
-from contentspider.page.tree.text import WORD
+from contentspider.page.tree.text import runs
 from contentspider.page.words.names import HEADINGS
 from contentspider_research.dataset.elements import (
     NOTHING,
@@ -189,7 +189,7 @@ def page_records(
             **{name: int(each in lower) for name, each in TEXTS},
             **{name: int(tag in node.child_tags) for name, tag in CHILDREN},
             "inner_text_length": counts.words,
-            "child_text_length": len(WORD.findall(own_text)),
+            "child_text_length": len(runs(own_text)),
             "has_children": int(bool(node.child_tags)),
             "is_link": int(node.is_link),
             "is_uppermost_or_bottommost": int(

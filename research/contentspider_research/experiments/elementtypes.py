@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from contentspider.page.input.page import read_surroundings
-from contentspider.page.tree.text import WORD
+from contentspider.page.tree.text import runs
 from contentspider.page.words.names import step_tag
 from contentspider.site.judge.slots import step_names
 from contentspider_research.dataset.elements import tree_of
@@ -106,7 +106,7 @@ def read_elements(page: Page, gold: GoldPage, with_geometry: bool = False) -> di
     """
     content = page.content
     first, end = block_ranges(content)
-    words = np.array([len(WORD.findall(block.text)) for block in content.blocks], dtype=np.int64)
+    words = np.array([len(runs(block.text)) for block in content.blocks], dtype=np.int64)
     chars = np.array([len("".join(block.text.split())) for block in content.blocks])
     is_content, _ = label_blocks(page, gold)
     sums = [

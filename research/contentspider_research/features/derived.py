@@ -11,7 +11,7 @@ from __future__ import annotations
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
-from contentspider.page.tree.text import WORD
+from contentspider.page.tree.text import runs
 from contentspider.page.words.names import HEADINGS, NAME_GROUPS, name_groups, step_tag
 from contentspider.page.words.phrases import NOISE_PHRASES
 from contentspider.site.judge.slots import step_names
@@ -36,7 +36,7 @@ def derived(page: PageBlocks, table: SlotTable) -> list[list[Feature]]:
     (`NAME_GROUPS`).
     """
     first, end = block_ranges(page)
-    words = [len(WORD.findall(block.text)) for block in page.blocks]
+    words = [len(runs(block.text)) for block in page.blocks]
     sums = [0]
     for count in words:
         sums.append(sums[-1] + count)

@@ -9,7 +9,7 @@ from math import log2
 from typing import TYPE_CHECKING, NamedTuple
 
 from contentspider.page.tree.tags import is_link
-from contentspider.page.tree.text import WORD
+from contentspider.page.tree.text import runs
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -60,14 +60,14 @@ def block_words(block: Block) -> tuple[list[str], int]:
     """
     links = sorted((start, end) for start, end, mark in block.spans if is_link(mark))
     if not links:
-        words = WORD.findall(block.text)
+        words = runs(block.text)
         return words, len(words) if block.link_chars >= len(block.text) else 0
     words, linked, at = [], 0, 0
     for start, end in links:
-        words += WORD.findall(block.text[at:start])
-        inside = WORD.findall(block.text[start:end])
+        words += runs(block.text[at:start])
+        inside = runs(block.text[start:end])
         words, linked, at = words + inside, linked + len(inside), end
-    return words + WORD.findall(block.text[at:]), linked
+    return words + runs(block.text[at:]), linked
 
 
 def count_words(page: PageBlocks) -> list[WordCounts]:
