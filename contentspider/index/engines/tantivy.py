@@ -33,18 +33,20 @@ from contentspider.index.engines.tantivy_terms import (
     to_record,
     to_state,
     to_tantivy,
+    to_titles_query,
     with_order_value,
 )
 from contentspider.index.errors import EngineDownError, EngineError, IndexDamagedError
 from contentspider.index.own_fields import TEXT
 from contentspider.index.schema import FACETS, TEXT_FIELDS, Document, DocumentState, Manifest
-from contentspider.index.term_engine import TermEngine
+from contentspider.index.term_engine import MAX_TITLES, TermEngine
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from contentspider.index.engine import Query
     from contentspider.index.filters import Order
+    from contentspider.index.titles import Titled
     from contentspider.index.words import Term
 
 MANIFEST = "contentspider.json"
@@ -201,8 +203,19 @@ class TantivyEngine(TermEngine):
                 counts.update(dict(searcher.terms_with_prefix(text.name, prefix)))
         return counts
 
-    def _search_terms(self, query: Query, terms: Sequence[Term], match_all: bool) -> Results:
-        tantivy_query = to_query(query, terms, match_all)
+    def _titles_with(
+        self, phrases: Sequence[tuple[str, ...]], query: Query
+    ) -> Iterable[tuple[str | int, str]]:
+        with self._reading() as index:
+            searcher = index.searcher()
+            hits = searcher.search(to_titles_query(query, phrases), MAX_TITLES, count=False).hits
+            records = [to_record(searcher.doc(address)) for _, address in hits]
+        return [(record["id"], record["title"]) for record in records]
+
+    def _search_terms(
+        self, query: Query, groups: Sequence[Sequence[Term]], titles: Titled
+    ) -> Results:
+        tantivy_query = to_query(query, groups, titles)
         pages_query = pages_only(tantivy_query)
         with self._reading() as index:
             searcher = index.searcher()
