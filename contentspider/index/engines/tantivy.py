@@ -29,6 +29,7 @@ from contentspider.index.engines.tantivy_terms import (
     own_path,
     page_id,
     pages_only,
+    to_matches_query,
     to_query,
     to_record,
     to_state,
@@ -216,13 +217,13 @@ class TantivyEngine(TermEngine):
         self, query: Query, groups: Sequence[Sequence[Term]], titles: Titled
     ) -> Results:
         tantivy_query = to_query(query, groups, titles)
-        pages_query = pages_only(tantivy_query)
+        pages_query = to_matches_query(query, groups)
         with self._reading() as index:
             searcher = index.searcher()
             pages = searcher.search(pages_query, 1)
             total: int = pages.count  # type: ignore[attr-defined] # missing in the stubs
             if query.order:
-                hits = _sorted_hits(searcher, pages_query, query, query.order)
+                hits = _sorted_hits(searcher, pages_only(tantivy_query), query, query.order)
             else:
                 count = min(query.offset + query.limit, total)
                 scores = _best_pages(searcher, tantivy_query, pages_query, count)
@@ -230,8 +231,9 @@ class TantivyEngine(TermEngine):
                 hits = [Hit(record, scores[record["id"]]) for record in records]
             facets = _facet_counts(searcher, pages_query, FACETS)
             paths = {own_path(TEXT, name): f"fields.{name}" for name in query.counted}
-            own_counts = _facet_counts(searcher, pages_query, list(paths))
-            facets |= {paths[path]: counts for path, counts in own_counts.items()}
+            if paths:
+                own_counts = _facet_counts(searcher, pages_query, list(paths))
+                facets |= {paths[path]: counts for path, counts in own_counts.items()}
             return Results(hits, total, facets)
 
     @contextmanager

@@ -80,6 +80,16 @@ def to_query(query: Query, groups: Sequence[Sequence[Term]], titles: Titled) -> 
     return QUERIES.boolean_query([*parts, (MUST, _demote_types(words)), *bonuses])
 
 
+def to_matches_query(query: Query, groups: Sequence[Sequence[Term]]) -> tantivy.Query:
+    """Return the query for the pages that `to_query` finds, without scores: it takes a third of the
+    time.
+    """
+    words = QUERIES.all_query()
+    if groups:
+        words = QUERIES.boolean_query([(SHOULD, _all_of(terms, False)) for terms in groups])
+    return pages_only(QUERIES.boolean_query([*_filters(query), (MUST, words)]))
+
+
 def to_titles_query(query: Query, phrases: Sequence[tuple[str, ...]]) -> tantivy.Query:
     """Return the query for pages that match the filters of a query, and whose titles have one of
     some *phrases*, the shortest titles first.
@@ -105,11 +115,11 @@ def _any_page(ids: Sequence[str | int]) -> tantivy.Query:
     return QUERIES.term_set_query(SCHEMA, PAGE, list(ids))
 
 
-def _all_of(terms: Sequence[Term]) -> tantivy.Query:
+def _all_of(terms: Sequence[Term], is_scored: bool = True) -> tantivy.Query:
     """Return the query for documents with all of some terms."""
     clauses = [(MUST, _any_text_field(term)) for term in terms]
     phrase = tuple(word for term in terms for word in term[0])
-    if len(phrase) == len(terms) > 1:
+    if is_scored and len(phrase) == len(terms) > 1:
         # Of pages with the same words, pages with the words in this order come first.
         clauses.append((SHOULD, _any_text_field((phrase,))))
     return QUERIES.boolean_query(clauses)
