@@ -506,14 +506,13 @@ class SQLiteEngine(TermEngine):
             self._missing_embedder = ""
 
     def _titles_with(
-        self, phrases: Sequence[tuple[str, ...]], query: Query
+        self, phrase: tuple[str, ...], query: Query
     ) -> Iterable[tuple[str | int, str]]:
         conditions, values = filter_conditions(query)
-        beginnings = " OR ".join(f"^ {_quoted(phrase)}" for phrase in phrases)
         source = PAGES_WITH_WORDS + _where(["number = row", *conditions])
         rows = self._query(
             f"SELECT number, title FROM {source} ORDER BY length(title), number LIMIT ?",  # noqa: S608
-            [f"title : ({beginnings})", *values, MAX_TITLES],
+            [f"title : ^ {_quoted(phrase)}", *values, MAX_TITLES],
         )
         return [(row["number"], row["title"]) for row in rows]
 

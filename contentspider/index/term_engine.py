@@ -41,8 +41,8 @@ class TermEngine(Engine):
         asked = query.words
         if not asked.strip():
             return self._search_terms(query, [], Titled())
-        query = replace(query, words=subject_of(asked, languages))
         groups = self._groups(query, languages)
+        query = replace(query, words=subject_of(asked, languages))
         if not groups:
             return Results([], 0, {name: {} for name in FACETS})
         titles = Titled() if query.order else self._titled(asked, query)
@@ -60,7 +60,8 @@ class TermEngine(Engine):
         """Return the terms of each part of a query: one of the parts may name a site, so documents
         need all words of one part only. The last word of the last part may be incomplete.
         """
-        *parts, last = title_parts(query.words) or [query.words]
+        parts = title_parts(query.words) or [query.words]
+        *parts, last = (subject_of(part, languages) for part in parts)
         groups = [query.synonyms.terms(part, languages) for part in parts]
         terms = query.synonyms.terms(last, languages)
         if terms and query.is_typing:
@@ -73,13 +74,18 @@ class TermEngine(Engine):
         phrases = possible_titles(text)
         if not phrases.beginnings:
             return Titled()
-        return titled(phrases, self._titles_with([*phrases.beginnings, *phrases.ends], query))
+        candidates = (
+            candidate
+            for phrase in [*phrases.beginnings, *phrases.ends]
+            for candidate in self._titles_with(phrase, query)
+        )
+        return titled(phrases, dict(candidates).items())
 
     def _titles_with(
-        self, phrases: Sequence[tuple[str, ...]], query: Query
+        self, phrase: tuple[str, ...], query: Query
     ) -> Iterable[tuple[str | int, str]]:
-        """Return key and title of pages that match the filters of a query, and whose titles have
-        one of some *phrases*; the `MAX_TITLES` shortest titles if there are more.
+        """Return key and title of pages that match the filters of a query, and whose titles have a
+        *phrase*; the `MAX_TITLES` shortest titles if there are more.
 
         It is empty for engines that cannot search titles by themselves.
         """

@@ -91,6 +91,14 @@ def test_title_is_found_as_the_tab_of_a_browser_shows_it(engine: Engine) -> None
 def test_question_that_is_a_title_comes_first(engine: Engine) -> None:
     fill(engine, "How do I prune", "Prune", "What to prune, and how I do it")
     assert found(engine, "How do I prune?")[0] == "How do I prune"
+    assert found(engine, "How do I prune - Unheard Courier")[0] == "How do I prune"
+
+
+def test_title_with_a_separator_comes_before_the_many_that_begin_alike(engine: Engine) -> None:
+    fill(engine, *(f"Moor {at}" for at in range(30)), "Moor – What it is, in 1931 and today")
+    words = "Moor – What it is, in 1931 and today"
+    assert found(engine, words)[0] == words
+    assert found(engine, f"{words} - Heath Courier")[0] == words
 
 
 def test_title_that_is_being_typed_comes_first(engine: Engine) -> None:

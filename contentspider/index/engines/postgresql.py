@@ -310,10 +310,9 @@ class PostgreSQLEngine(TermEngine):
         return {row["word"]: row["documents"] for row in rows}
 
     def _titles_with(
-        self, phrases: Sequence[tuple[str, ...]], query: Query
+        self, phrase: tuple[str, ...], query: Query
     ) -> Iterable[tuple[str | int, str]]:
-        words = " | ".join(f"({_phrase(phrase, TITLE_LETTER)})" for phrase in phrases)
-        conditions, values = _conditions(query, words)
+        conditions, values = _conditions(query, _phrase(phrase, TITLE_LETTER))
         rows = self._execute(
             "SELECT id, title FROM {table} WHERE {conditions} ORDER BY length(title), id"
             " LIMIT %(most)s",

@@ -205,11 +205,11 @@ class TantivyEngine(TermEngine):
         return counts
 
     def _titles_with(
-        self, phrases: Sequence[tuple[str, ...]], query: Query
+        self, phrase: tuple[str, ...], query: Query
     ) -> Iterable[tuple[str | int, str]]:
         with self._reading() as index:
             searcher = index.searcher()
-            hits = searcher.search(to_titles_query(query, phrases), MAX_TITLES, count=False).hits
+            hits = searcher.search(to_titles_query(query, phrase), MAX_TITLES, count=False).hits
             records = [to_record(searcher.doc(address)) for _, address in hits]
         return [(record["id"], record["title"]) for record in records]
 

@@ -90,14 +90,11 @@ def to_matches_query(query: Query, groups: Sequence[Sequence[Term]]) -> tantivy.
     return pages_only(QUERIES.boolean_query([*_filters(query), (MUST, words)]))
 
 
-def to_titles_query(query: Query, phrases: Sequence[tuple[str, ...]]) -> tantivy.Query:
-    """Return the query for pages that match the filters of a query, and whose titles have one of
-    some *phrases*, the shortest titles first.
+def to_titles_query(query: Query, phrase: tuple[str, ...]) -> tantivy.Query:
+    """Return the query for pages that match the filters of a query, and whose titles have a
+    *phrase*, the shortest titles first.
     """
-    titles = [(SHOULD, _form(phrase, "title")) for phrase in phrases]
-    return pages_only(
-        QUERIES.boolean_query([*_filters(query), (MUST, QUERIES.boolean_query(titles))])
-    )
+    return pages_only(QUERIES.boolean_query([*_filters(query), (MUST, _form(phrase, "title"))]))
 
 
 def _filters(query: Query) -> list[tuple[tantivy.Occur, tantivy.Query]]:
