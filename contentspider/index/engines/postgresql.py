@@ -81,6 +81,10 @@ WEIGHTS = [
     next((weight / max(LETTERS) for weight, letter in LETTERS.items() if letter == rank), 0.0)
     for rank in "DCBA"
 ]
+# The letters of titles, headings and texts of links. A page that has the words of a query there in
+# their order has its score multiplied.
+PHRASED = "".join(letter for weight, letter in LETTERS.items() if weight > min(LETTERS))
+PHRASE_WEIGHT = 2.0
 TITLE_LETTER = LETTERS[FIELDS_BY_NAME["title"].weight]  # no other text has it
 COLUMNS = sql.SQL(", ").join(map(sql.Identifier, FIELDS_BY_NAME))
 STATE = sql.SQL(", ").join(map(sql.Identifier, STATE_FIELDS))
@@ -340,7 +344,9 @@ class PostgreSQLEngine(TermEngine):
         )
         rows = self._execute(
             "SELECT {columns},"
-            " ts_rank_cd(%(weights)s::real[], words, %(words)s::tsquery, 1)::float8"
+            " sqrt(ts_rank_cd(%(weights)s::real[], words, %(words)s::tsquery, 1)::float8)"
+            " * ts_rank(%(weights)s::real[], words, %(words)s::tsquery, 1)::float8"
+            " * CASE WHEN words @@ %(phrases)s::tsquery THEN %(phrase_weight)s ELSE 1 END"
             " * CASE WHEN page_type = ANY(%(demoted)s) THEN %(demoted_weight)s ELSE 1 END"
             " + CASE WHEN id = ANY(%(equal)s) THEN 2 * %(title_score)s"
             " WHEN id = ANY(%(alike)s) THEN %(title_score)s ELSE 0 END AS score"
@@ -353,6 +359,8 @@ class PostgreSQLEngine(TermEngine):
             equal=list(titles.equal),
             alike=list(titles.alike),
             title_score=TITLE_SCORE,
+            phrases=" | ".join(_first_forms(terms) for terms in groups if len(terms) > 1),
+            phrase_weight=PHRASE_WEIGHT,
             limit=query.limit,
             offset=query.offset,
             **values,
@@ -475,9 +483,16 @@ def _match_term(term: Term) -> str:
     return f"({' | '.join(map(_phrase, term))})"
 
 
-def _phrase(words: Sequence[str], letter: str = "") -> str:
-    """Return the tsquery for a phrase of words, maybe of those with the weight *letter* only."""
-    return " <-> ".join(f"{_lexeme(word)}:{letter}" if letter else _lexeme(word) for word in words)
+def _first_forms(terms: Sequence[Term]) -> str:
+    """Return the tsquery for the words of some terms in this order in `PHRASED` texts."""
+    return _phrase([word for term in terms for word in term[0]], PHRASED)
+
+
+def _phrase(words: Sequence[str], letters: str = "") -> str:
+    """Return the tsquery for a phrase of words, maybe of those with the weights *letters* only."""
+    return " <-> ".join(
+        f"{_lexeme(word)}:{letters}" if letters else _lexeme(word) for word in words
+    )
 
 
 def _record(row: Mapping[str, Any]) -> dict[str, Any]:
