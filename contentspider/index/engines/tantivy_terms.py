@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 QUERIES, MUST, SHOULD = tantivy.Query, tantivy.Occur.Must, tantivy.Occur.Should
 TOKENIZER = "whitespace"
+OTHER_FIELDS = 0.3  # the share of the score of a word in further fields; measured with 0.3 and 1
 # The smallest and the largest integer, and the first and the last second of dates since 1970.
 INTEGERS = 1 - 2**63, 2**63 - 1
 PAGE_DATES = -62_135_596_800, 253_402_300_799
@@ -189,13 +190,17 @@ def _demote_types(matches: tantivy.Query) -> tantivy.Query:
 
 
 def _any_text_field(term: Term) -> tantivy.Query:
-    """Return the query for any form of a term in any text field."""
-    clauses = []
-    for text in TEXT_FIELDS:
-        clauses += [
-            (SHOULD, QUERIES.boost_query(_form(phrase, text.name), text.weight)) for phrase in term
-        ]
-    return QUERIES.boolean_query(clauses)
+    """Return the query for any form of a term in any text field.
+
+    The best field counts in full, the others for a share: a word that is in the title, a heading
+    and the text is one word.
+    """
+    forms = [
+        QUERIES.boost_query(_form(phrase, text.name), text.weight)
+        for text in TEXT_FIELDS
+        for phrase in term
+    ]
+    return QUERIES.disjunction_max_query(forms, OTHER_FIELDS)
 
 
 def _form(phrase: tuple[str, ...], name: str) -> tantivy.Query:
