@@ -85,12 +85,15 @@ def loaders(session: nox.Session) -> None:
 
 @nox.session
 def engines(session: nox.Session) -> None:
-    """Run the examples of docs/data-engines.md and docs/archives.md with the real engines, also
-    with those that take 700 MB. Spark needs Java (``default-jre-headless``).
+    """Run the examples of docs/data-engines.md, docs/archives.md and docs/machines.md with the real
+    engines, also with those that take 1 GB. Spark needs Java (``default-jre-headless``), Celery
+    needs Redis (``redis-server``).
     """
     engines = ("pyspark", "ray[data]", "dask[dataframe]", "duckdb", "polars", "pandas")
-    session.install("-e", ".[parquet,archive,dask,language]", *engines, *TOOLS)
-    tests = ("tests/archive/test_data_engines.py", "tests/archive/test_recipes.py")
+    task_engines = ("celery[redis]", "prefect")
+    session.install("-e", ".[parquet,archive,dask,language]", *engines, *task_engines, *TOOLS)
+    files = ("archive/test_data_engines.py", "archive/test_recipes.py", "run/test_recipes.py")
+    tests = [f"tests/{file}" for file in files]
     session.run("python", "-m", "pytest", "-q", "--all-kills", *session.posargs, *tests)
 
 

@@ -240,6 +240,7 @@ SAME_LANGUAGE |= dict.fromkeys("text plain plaintext txt none default notranslat
 BREAKS = frozenset("br p li div td th tr h1 h2 h3 h4 h5 h6 pre ul ol dd dt blockquote".split())
 
 
+ALERT_MARKER = re.compile(r"\s*\[![A-Z]+\]\s*")
 JUNK = (
     "//script | //style | //comment()"
     " | //sup[@class='footnote-ref'] | //*[@class='footnote-backref']"
@@ -342,6 +343,8 @@ def elements(html: str, links: Links) -> Elements:
         return counted
     for junk in root.xpath(JUNK):
         junk.drop_tree()
+    for quote in root.iter("blockquote"):
+        free_alert(quote)
     notes = "ancestor-or-self::*[contains(@class, 'footnote')]"
     for element in list(root.iter("li")):
         if element.xpath(notes):
@@ -352,6 +355,16 @@ def elements(html: str, links: Links) -> Elements:
             for kind, value in values(element, links):
                 counted.count[kind, value] += 1
     return counted
+
+
+def free_alert(quote: HtmlElement) -> None:
+    """Make the box of a *quote* that is an alert (``> [!NOTE]``), whose frame sources lose, too."""
+    first = next(iter(quote), None)
+    if first is not None and first.tag == "p" and (marker := ALERT_MARKER.match(first.text or "")):
+        quote.tag = "aside"
+        first.text = (first.text or "")[marker.end() :]
+        if not text_of(first) and not len(first):
+            first.drop_tree()
 
 
 def outside(element: HtmlElement, *tags: str) -> bool:

@@ -224,7 +224,7 @@ def evaluate(site: Site) -> Row:
         site.f1(unheard, heard),
         site.f1(found, heard),
         quality.f1 if quality else nothing,
-        predict(site.blocks, unheard, site.vote.judged).f1,
+        predict(site.vote, unheard).f1,
         site.f1(unheard, site.gold),
         curve,
         excerpts,

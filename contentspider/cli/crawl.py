@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 from contextlib import closing
 from datetime import datetime, timezone
@@ -24,6 +25,7 @@ from contentspider.ground.atomic import write_json
 from contentspider.ground.errors import ContentSpiderError, UsageError
 from contentspider.ground.extras import require
 from contentspider.ground.json_text import json_text
+from contentspider.ground.process_memory import no_collection
 from contentspider.ground.terminal import printable, say
 from contentspider.recrawl.changes import CHANGES
 from contentspider.run.flags import CRAWL_FLAGS
@@ -73,7 +75,10 @@ def _add_crawl_options(parser: argparse.ArgumentParser) -> None:
 @command("crawl", URLS, _add_crawl_options, epilog=exit_codes(MEANINGS))
 def crawl(options: argparse.Namespace) -> int:
     """Crawl websites to clean items."""
-    from contentspider.run import run
+    with no_collection():  # the modules, and all that they create, stay
+        from contentspider.run import run
+
+        gc.freeze()
 
     return run.crawl(options)
 

@@ -11,8 +11,6 @@ from contentspider.cli.command import CRAWL, STATE_DIR, argument, command, group
 from contentspider.ground.errors import ContentSpiderError, UsageError
 from contentspider.ground.json_text import json_text
 from contentspider.ground.terminal import printable, say
-from contentspider.index.engine import redacted_url
-from contentspider.index.own_fields import fields_line
 from contentspider.state.crawls.folder import DEFAULT, has_default, index_url
 
 if TYPE_CHECKING:
@@ -49,6 +47,7 @@ def sync(options: argparse.Namespace) -> None:
     Nothing is crawled.
     """
     from contentspider.index import operations
+    from contentspider.index.errors import redacted_url
     from contentspider.state.crawls.export import find_crawl
 
     book = find_crawl(options.crawl, options.state_dir)
@@ -229,6 +228,8 @@ def _print_result(row: ResultRow) -> None:
     for section in row.sections:
         print(f"    § {printable(section.heading)}: {printable(section.url)}")
     if row.own_fields:
+        from contentspider.index.own_fields import fields_line
+
         print(f"    {printable(fields_line(row.own_fields))}")
     for address in row.also_at:
         print(f"    also at {printable(address)}")

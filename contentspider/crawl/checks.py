@@ -46,7 +46,7 @@ def checked_options(settings: BaseSettings) -> CrawlOptions:
     """
     options = CrawlOptions.from_settings(settings)
     if options.enabled and options.render != "never":
-        _check_rendering(options)
+        _check_rendering(options, settings)
     if options.enabled and options.login and settings.getbool("HTTPCACHE_ENABLED"):
         raise SettingError(
             f"{PREFIX}LOGIN does not work with HTTPCACHE_ENABLED: the cache would keep the cookies"
@@ -55,13 +55,13 @@ def checked_options(settings: BaseSettings) -> CrawlOptions:
     return options
 
 
-def _check_rendering(options: CrawlOptions) -> None:
+def _check_rendering(options: CrawlOptions, settings: BaseSettings) -> None:
     """Raise an error if pages cannot be rendered: an extra or the browser is missing."""
     setting = f"{PREFIX}RENDER={options.render!r} (--render)"
     require("render", setting)
-    from contentspider.render.browser import check_browser
+    from contentspider.render.browser import CDP_URL, check_browser
 
     try:
-        check_browser(options.browser)
+        check_browser(options.browser, settings.get(CDP_URL) or "")
     except ContentSpiderError as error:
         raise SettingError(f"{setting}: {error}") from error

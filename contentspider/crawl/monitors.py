@@ -174,9 +174,7 @@ class QualityMonitor(ContentMonitor):
 
 @monitors.name("Doubtful templates")
 class DoubtfulTemplatesMonitor(ContentMonitor):
-    """Fails if many pages of a site have doubtful templates: on these the site model and the
-    judgement of each page alone keep different text.
-    """
+    """Fails if many pages of a site have doubtful templates, whose predicted F1 is low."""
 
     @monitors.name("few pages are of doubtful templates")
     def test_doubtful(self) -> None:

@@ -26,7 +26,7 @@ import sys
 import tempfile
 import threading
 import time
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from enum import Enum
 from pathlib import Path
@@ -36,7 +36,7 @@ from contentspider.ground.errors import DAMAGE
 from contentspider.ground.process_memory import memory_limit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 logger = logging.getLogger(__name__)
 
@@ -49,6 +49,8 @@ BACKLOG = 128  # requests that may wait while the server starts or loads a libra
 SERVER_SECS = 60.0  # for the server to tell how a child has ended
 IDLE_SECS = 60  # an idle server of one process ends then, because it takes memory
 POLL_SECS = 0.1
+ADDRESS_BYTES = 103  # the longest path of a socket on all systems (107 on Linux)
+OPEN_FILES = "/proc/self/fd"  # Linux: the open files of this process
 # A busy machine gives a child little processor time. A child hangs if it takes this many times its
 # limit of processor time on the clock.
 WALL_FACTOR = 20
@@ -287,6 +289,7 @@ class _Watched:
             pass
         status = None if self._killed else self._child.status()
         if self._killed:
+            self._killed.step = self._step  # which it may have told just before
             raise self._killed
         if status is None:
             return None
@@ -325,6 +328,7 @@ class _Server:
         self._folder = self._address = ""
         self._process: subprocess.Popen[bytes] | None = None
         self._life: socket.socket | None = None  # the server ends when this is closed
+        self._has_warned = False
 
     def connect(self) -> socket.socket | None:
         """Return a connection to a server: the shared one, or the one of this process. Return None
@@ -345,19 +349,31 @@ class _Server:
                 self._end()
                 try:
                     self._start(idle_secs)
-                except OSError as error:  # for example, a path of more than 107 characters
-                    logger.info("children start slowly, because they cannot be forked: %s", error)
+                except OSError as error:
+                    self._warn(error)
                     self._end()
             return self._address
+
+    def _warn(self, error: OSError) -> None:
+        """Say once that no server can run."""
+        level = logging.DEBUG if self._has_warned else logging.WARNING
+        self._has_warned = True
+        logger.log(
+            level,
+            "child processes start slowly, because no server of them can run in %s: %s; set TMPDIR"
+            " to another folder (with a path of less than 70 characters, except on Linux)",
+            self._folder or tempfile.gettempdir(),
+            error,
+        )
 
     def _start(self, idle_secs: int) -> None:
         self._folder = tempfile.mkdtemp(prefix="contentspider-")  # only we may read it
         address = str(Path(self._folder) / "children")
         self._life = socket.socket(socket.AF_UNIX)
-        with socket.socket(socket.AF_UNIX) as listener:
-            listener.bind(address)
+        with socket.socket(socket.AF_UNIX) as listener, _short(address) as path:
+            listener.bind(path)
             listener.listen(BACKLOG)
-            self._life.connect(address)  # the first connection that the server accepts
+            self._life.connect(path)  # the first connection that the server accepts
             self._process = subprocess.Popen(  # noqa: S603 - our own module
                 [sys.executable, "-m", MODULE, "serve", address, str(idle_secs)],
                 stdin=listener.fileno(),
@@ -403,10 +419,27 @@ def _connected(address: str) -> socket.socket | None:
     connection = socket.socket(socket.AF_UNIX)
     with suppress(OSError):
         if address:
-            connection.connect(address)
+            with _short(address) as path:
+                connection.connect(path)
             return connection
     connection.close()
     return None
+
+
+@contextmanager
+def _short(address: str) -> Iterator[str]:
+    """Yield a path of the socket at an *address* that a socket may have: a longer one is reached by
+    its open folder, on Linux.
+    """
+    if len(os.fsencode(address)) <= ADDRESS_BYTES or not Path(OPEN_FILES).is_dir():
+        yield address
+        return
+    folder, name = os.path.split(address)
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        yield f"{OPEN_FILES}/{opened}/{name}"
+    finally:
+        os.close(opened)
 
 
 def can_fork() -> bool:

@@ -17,7 +17,7 @@ EXTRAS = {
     "web": ("starlette", "uvicorn", "jinja2", "tomlkit", "nh3", "prometheus_client"),
     "mcp": ("starlette", "uvicorn", "pydantic", "mcp"),
     "render": ("scrapy_playwright",),
-    "documents": ("pypdf", "anydoc", "markdown_it"),
+    "documents": ("pypdfium2", "anydoc", "markdown_it"),
     "language": ("py3langid",),
     "progress": ("rich",),
     "monitors": ("spidermon",),

@@ -47,6 +47,8 @@ class Scope:
         self._domains: set[str] = set()
         self._paths: dict[str, set[str]] = {}
         self._known_host = lru_cache(maxsize=10_000)(site_host)
+        # Most pages of a site link to the same addresses of other sites.
+        self.can_have = lru_cache(maxsize=2_000)(self._can_have)
         for address in starts:
             self.widen(address)
 
@@ -61,13 +63,14 @@ class Scope:
         self._domains.add(self._keys.key(address))
         self._sites.add(host)
         self._paths.setdefault(host, set()).add(path)
+        self.can_have.cache_clear()
 
     def places(self) -> list[str]:
         """Return the hosts and folders of the starts, and of the addresses that they moved to."""
         folders = ((host, path) for host in self._paths for path in self._paths[host])
         return sorted(host + path for host, path in folders)
 
-    def can_have(self, address: str) -> bool:
+    def _can_have(self, address: str) -> bool:
         """Tell whether an address may belong to a crawl of the same starts with any scope and any
         patterns.
         """

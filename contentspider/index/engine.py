@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from contentspider.ground.extras import MissingExtraError, require
 from contentspider.ground.plugins import PlugIns
 from contentspider.index.embedders import chosen_embedder
-from contentspider.index.errors import EngineError
+from contentspider.index.errors import EngineError, redacted_url
 from contentspider.index.filters import check_names, check_order, fields_of
 from contentspider.index.own_fields import TEXT
 from contentspider.index.schema import FACETS, Document, DocumentState, Manifest, valid_utf8
@@ -453,13 +453,3 @@ def _outdated_engine_error(url: str, reason: str) -> EngineError:
         f"{redacted_url(url)}: its engine {reason}: install a version of its package for this"
         " version of contentspider (docs/extending.md)"
     )
-
-
-def redacted_url(url: str) -> str:
-    """Return an index's URL without any part that may be a password, for messages and logs.
-
-    >>> redacted_url("opensearch://me:secret@host/pages?key=1")
-    'opensearch://host/pages'
-    """
-    address = re.split(r"[?#]", url, maxsplit=1)[0]
-    return re.sub(r"^([^:]*:(?://)?)[^/]*@", r"\1", address)

@@ -1,9 +1,10 @@
-"""Errors of search engines, and retries while an engine is down."""
+"""Errors of search engines, their URLs in messages, and retries while an engine is down."""
 
 from __future__ import annotations
 
 import logging
 import random
+import re
 import time
 from typing import TYPE_CHECKING, TypeVar
 
@@ -95,3 +96,13 @@ class Retries:
                 logger.info("%s; next attempt in %.1f s", error, pause)
                 time.sleep(pause)
                 wait = min(2 * wait, LONGEST_WAIT_SECS)
+
+
+def redacted_url(url: str) -> str:
+    """Return an index's URL without any part that may be a password, for messages and logs.
+
+    >>> redacted_url("opensearch://me:secret@host/pages?key=1")
+    'opensearch://host/pages'
+    """
+    address = re.split(r"[?#]", url, maxsplit=1)[0]
+    return re.sub(r"^([^:]*:(?://)?)[^/]*@", r"\1", address)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from filelock import FileLock, Timeout
 
 from contentspider.ground.errors import ContentSpiderError
-from contentspider.index.engine import create_engine, redacted_url
-from contentspider.index.errors import EngineError, IndexDamagedError, Retries
+from contentspider.index.engine import create_engine
+from contentspider.index.errors import EngineError, IndexDamagedError, Retries, redacted_url
 from contentspider.index.schema import SchemaMismatchError
 from contentspider.index.sync import Sync
 

@@ -15,13 +15,14 @@ from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 
-from contentspider.index.engine import Refusal, redacted_url
+from contentspider.index.engine import Refusal
 from contentspider.index.errors import (
     EmbedderError,
     EngineDownError,
     EngineError,
     IndexDamagedError,
     Retries,
+    redacted_url,
 )
 from contentspider.index.own_fields import has_new_type, types_of
 from contentspider.index.schema import DATE_FIELDS, Document, DocumentState, document_fields

@@ -60,6 +60,12 @@ class Drift:
         self.pages = 0
         self.strange = 0
 
+    def note_known(self) -> None:
+        """Count a page that was read by the model before, and has not changed since."""
+        self.pages += 1
+        if self._model.baseline is not None and len(self._confidences) < MAX_CONFIDENCES:
+            insort(self._confidences, self._model.baseline.confidence)
+
     def add(self, page: Page) -> bool:
         """Count a page, and tell whether it is strange to the model."""
         if self._last[0] != page.url:

@@ -1,18 +1,24 @@
-"""The installed Chromium, started without the features that a crawl does not need."""
+"""The installed Chromium, started without the features that a crawl does not need; or one that
+runs elsewhere.
+"""
 
 from __future__ import annotations
 
 import atexit
 import os
 import shutil
+import socket
 import tempfile
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from contentspider.ground.errors import ContentSpiderError
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 FOLDER = "contentspider-browser-"
+CDP_URL = "PLAYWRIGHT_CDP_URL"  # the setting of scrapy-playwright with a remote browser
+CONNECT_SECS = 10.0
 VIEWPORT = {"width": 1600, "height": 4000}  # as in the data of Zhou and Mashuq (2013)
 ARGUMENTS = (
     "--disable-gpu",
@@ -73,10 +79,34 @@ def find_browser(name: str = "") -> str:
     return str(Path(path))
 
 
-def check_browser(name: str = "") -> None:
-    """Raise `RenderError` if the browser or a folder for its temporary files is missing."""
+def check_browser(name: str = "", remote: str = "") -> None:
+    """Raise `RenderError` if the browser, or a folder for its temporary files, is missing, or if
+    the one at the URL *remote* does not answer.
+    """
+    if remote:
+        if name:
+            raise RenderError(
+                "browser", f"{CDP_URL} and CONTENTSPIDER_BROWSER name two browsers: leave one out"
+            )
+        address_seen_by(remote)
+        return
     find_browser(name)
     make_folder()
+
+
+def address_seen_by(remote: str) -> str:
+    """Return the address at which this machine reaches, and is reached by, the browser at the URL
+    *remote*. Raises `RenderError` if nothing listens there.
+    """
+    try:
+        parts = urlsplit(remote)
+        port = parts.port or (443 if parts.scheme in ("https", "wss") else 80)
+        with socket.create_connection((parts.hostname or "", port), CONNECT_SECS) as connection:
+            return str(connection.getsockname()[0])
+    except (OSError, ValueError) as error:
+        raise RenderError(
+            "browser", f"no browser answers at {CDP_URL} {remote!r}: {error}; is it started?"
+        ) from error
 
 
 def make_folder() -> Path:
@@ -125,11 +155,14 @@ def launch_options(path: str) -> dict[str, Any]:
     }
 
 
-def context_options(proxy: str) -> dict[str, Any]:
-    """Return Playwright's options for a context that sends all requests through a *proxy*."""
+def context_options(proxy: str, login: tuple[str, str] | None = None) -> dict[str, Any]:
+    """Return Playwright's options for a context that sends all requests through a *proxy*, with a
+    *login* of a name and a password.
+    """
+    through = {"server": proxy, "bypass": "<-loopback>"}
     return {
         "viewport": VIEWPORT,
         "accept_downloads": False,
         "service_workers": "block",
-        "proxy": {"server": proxy, "bypass": "<-loopback>"},
+        "proxy": through | dict(zip(("username", "password"), login or (), strict=False)),
     }

@@ -28,9 +28,11 @@ from contentspider.crawl.middlewares.pages import BlocksMiddleware, BodiesMiddle
 from contentspider.ground.addresses import network_of
 from contentspider.ground.sites import SiteKeys
 from contentspider.render.browser import (
+    CDP_URL,
     FETCHED,
     MAX_ELEMENTS,
     RenderError,
+    address_seen_by,
     context_options,
     find_browser,
     launch_options,
@@ -78,8 +80,10 @@ def enable_rendering(settings: BaseSettings, options: CrawlOptions) -> None:
     """Enable scrapy-playwright and `RenderMiddleware` in the settings of a crawl."""
     # DOWNLOAD_HANDLERS belongs to the project.
     settings["DOWNLOAD_HANDLERS_BASE"][SCHEME] = HANDLER
+    if not settings.get(CDP_URL):
+        launch = launch_options(find_browser(options.browser))
+        settings.set("PLAYWRIGHT_LAUNCH_OPTIONS", launch, "addon")
     for name, value in {
-        "PLAYWRIGHT_LAUNCH_OPTIONS": launch_options(find_browser(options.browser)),
         "PLAYWRIGHT_ABORT_REQUEST": f"{__name__}.is_unneeded",
         "PLAYWRIGHT_PROCESS_REQUEST_HEADERS": f"{__name__}.headers_of",
         "PLAYWRIGHT_MAX_PAGES_PER_CONTEXT": AT_ONCE,
@@ -137,7 +141,9 @@ class RenderMiddleware(Component):
         self.templates = Templates()
         self._keys = SiteKeys("domain")
         self._sites: set[str] = set()  # sites of rendered pages
-        self._proxy = CheckingProxy(self._may_ask, self._may_connect, MAX_BYTES)
+        remote = crawler.settings.get(CDP_URL)
+        address = address_seen_by(remote) if remote else ""
+        self._proxy = CheckingProxy(self._may_ask, self._may_connect, MAX_BYTES, address)
         self._room = asyncio.Semaphore(AT_ONCE)
         self._places: dict[str, SamplePlaces] = {}  # by site, of the pages in its sample
         self._secs = crawler.settings.getfloat(TIMEOUT) / 1_000
@@ -284,7 +290,7 @@ class RenderMiddleware(Component):
         meta = {
             "playwright": True,
             "playwright_context": context,
-            "playwright_context_kwargs": context_options(proxy),
+            "playwright_context_kwargs": context_options(proxy, self._proxy.login),
             "playwright_page_init_callback": init,
             "playwright_page_methods": [PageMethod(_settle, snapshots)],
             "playwright_page_goto_kwargs": {"wait_until": "load"},

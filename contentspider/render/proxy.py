@@ -7,7 +7,9 @@ a name server that answers differently each time cannot lead the browser into a 
 from __future__ import annotations
 
 import asyncio
+import secrets
 import socket
+from base64 import b64encode
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from urllib.parse import urlsplit
@@ -17,6 +19,10 @@ HEAD_SECS = 10.0
 CONNECT_SECS = 20.0
 CHUNK_BYTES = 65_536
 REFUSED = b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+LOGIN = (
+    b"HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic realm=crawl\r\n"
+    b"Content-Length: 0\r\nConnection: close\r\n\r\n"
+)
 FAILED = b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 TLS_HANDSHAKE = b"\x16"  # the first byte of a TLS connection
 CONNECTED = b"HTTP/1.1 200 Connection established\r\n\r\n"
@@ -29,13 +35,19 @@ Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 class CheckingProxy:
     """Forwards requests to hosts that *may_ask* allows, at addresses that *may_connect* allows. It
-    forwards at most *max_bytes* in each direction of a connection.
+    forwards at most *max_bytes* in each direction of a connection. It listens on this machine, for
+    all its users, or on another *address* of it, for those who know its *login*: a name and a
+    password.
     """
 
-    def __init__(self, may_ask: Check, may_connect: CheckAddress, max_bytes: int) -> None:
+    def __init__(
+        self, may_ask: Check, may_connect: CheckAddress, max_bytes: int, address: str = ""
+    ) -> None:
         self._may_ask = may_ask
         self._may_connect = may_connect
         self._max_bytes = max_bytes
+        self._address = address or "127.0.0.1"
+        self.login = ("crawl", secrets.token_urlsafe()) if address else None
         self._server: asyncio.Server | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self.refused: set[str] = set()  # names of refused hosts
@@ -43,8 +55,11 @@ class CheckingProxy:
     async def start(self) -> str:
         """Listen on a free port, and return the proxy's URL."""
         if self._server is None:
-            self._server = await asyncio.start_server(self._begin, "127.0.0.1", 0, limit=HEAD_BYTES)
-        return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
+            self._server = await asyncio.start_server(
+                self._begin, self._address, 0, limit=HEAD_BYTES
+            )
+        host = f"[{self._address}]" if ":" in self._address else self._address
+        return f"http://{host}:{self._server.sockets[0].getsockname()[1]}"
 
     async def close(self) -> None:
         """Close all connections."""
@@ -78,6 +93,10 @@ class CheckingProxy:
         host, port = parts.hostname or "", parts.port or 80
         if not host or (not is_tunnel and parts.scheme != "http"):
             raise ValueError(target)
+        if not self._may_use(headers):
+            client[1].write(LOGIN)
+            await client[1].drain()
+            return
         server = await self._connect(host, port, client[1])
         if server is None:
             return
@@ -105,6 +124,22 @@ class CheckingProxy:
             await asyncio.gather(up, return_exceptions=True)
         finally:
             server[1].close()
+
+    def _may_use(self, headers: bytes) -> bool:
+        """Tell whether the headers of a request have the login."""
+        if self.login is None:
+            return True
+        wanted = b"basic " + b64encode(":".join(self.login).encode())
+        name = b"proxy-authorization:"
+        values = [
+            line[len(name) :].strip()
+            for line in headers.split(b"\r\n")
+            if line.lower().startswith(name)
+        ]
+        # The scheme may be in any case, unlike the login.
+        return any(
+            secrets.compare_digest(value[:6].lower() + value[6:], wanted) for value in values
+        )
 
     async def _connect(self, host: str, port: int, answer: asyncio.StreamWriter) -> Streams | None:
         """Connect to the first allowed address of a host. If there is none, answer with an error

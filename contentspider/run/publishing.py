@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.sites import SiteKeys
-from contentspider.index.engine import redacted_url
-from contentspider.index.errors import EngineError
+from contentspider.index.errors import EngineError, redacted_url
 from contentspider.index.operations import sync
 from contentspider.state.crawls.export import export_items
 from contentspider.state.files.formats import Output

@@ -113,8 +113,9 @@ class SiteJob:
         self._lease_secs, self._upload_secs = lease_secs, upload_secs
         self._stopped, self._stops = threading.Event(), 0
         self._lost: ContentSpiderError | None = None
-        self._is_late = False  # the lease was not renewed for so long that the crawl has ended
-        self._ends = 0.0
+        self._is_late = False  # the crawl heard of no renewal for so long that it has ended
+        # When the lease ends, as the crawl was told, and when the crawl ends if it hears no more.
+        self._ends = self._stops_at = 0.0
         self._child: Child | None = None
 
     def run(self) -> SiteResult:
@@ -176,6 +177,7 @@ class SiteJob:
         # None stands for an option that was not given.
         given = {"state_dir": state_dir or None, "force": self._force or None}
         given |= self._site.options | options | {"resume": is_resumed}
+        self._expect(self._ends)
         tick = self._upload if self._url else None
         ended = child.run(given, self._ends, tick, self._upload_secs)
         if ended is None:
@@ -205,7 +207,7 @@ class SiteJob:
                 stopped = self._stopped.is_set()
                 return SiteResult(name, NOT_STARTED) if stopped else self._running_elsewhere()
             stack.callback(_release, leases)
-            self._ends = min(lease.ends for lease in leases)
+            self._expect(min(lease.ends for lease in leases))
             stack.enter_context(renewed(leases, self._progress, self._renewed, self._failed))
             self._publisher = Publisher(self._url, self._state, self._site.options, self._check)
             return self._run_as_holder(folder)
@@ -251,7 +253,7 @@ class SiteJob:
             started = started or result.started
             result = replace(result, items=items, started=started, log=self._log_url)
             ended = replace(ended, result=result)
-            is_late = self._is_late or self._was_silent(time.monotonic() + self._lease_secs)
+            is_late = self._is_late or self._is_silent()
             if self._stopped.is_set() or not is_late or result.outcome != INTERRUPTED:
                 break
             self._insist(self._check)
@@ -313,14 +315,20 @@ class SiteJob:
 
     def _renewed(self, ends: float) -> None:
         """Tell the child that its parent has the lease until *ends*."""
-        self._is_late = self._is_late or self._was_silent(ends)
-        self._ends = ends
+        self._is_late = self._is_late or self._is_silent()
+        self._expect(ends)
         if self._child:
             self._child.renew(ends)
 
-    def _was_silent(self, ends: float) -> bool:
-        """Tell whether the child ended before a renewal that extends the lease until *ends*."""
-        return ends - self._ends > self._lease_secs * STOP_SHARE
+    def _expect(self, ends: float) -> None:
+        """Note that the child is told now that the lease lasts until *ends*."""
+        now = time.monotonic()
+        # No later than the child itself, which reads it after this moment.
+        self._ends, self._stops_at = ends, now + (ends - now) * STOP_SHARE
+
+    def _is_silent(self) -> bool:
+        """Tell whether the child may have ended, because it was told of no renewal."""
+        return time.monotonic() > self._stops_at
 
     def _failed(self, error: ContentSpiderError) -> None:
         """End the crawl if its lease is lost."""

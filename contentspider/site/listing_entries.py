@@ -165,7 +165,7 @@ def listing_records(page: Page) -> list[dict[str, str]]:
             {
                 "title": tidy(title, MAX_TITLE_CHARS),
                 "url": absolute(page.base, address) if address else "",
-                "published_at": visible_dates((), bylines)[0],
+                "published_at": visible_dates((), bylines, page.hints.language)[0],
                 "image": next(filter(None, pictures), ""),
                 "text": to_text(blocks),
             }

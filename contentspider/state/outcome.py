@@ -9,7 +9,6 @@ from typing import Any
 
 from contentspider.site.hidden import SHELL
 from contentspider.site.models.failures import MAX_SHARE
-from contentspider.site.own.quality import difference
 
 # Scrapy's reason for a finished crawl, and ours for one that left unread pages or held items.
 FINISHED = "finished"
@@ -93,8 +92,8 @@ HIDDEN_STAT = "contentspider/hidden/"
 F1_STAT, PAGES_STAT = "contentspider/quality/f1/", "contentspider/quality/pages/"
 LEARNED_STAT = "contentspider/quality/learned/"
 # Stats of a doubtful template, followed by the site, a slash, and the slot where its pages have
-# most of their text: the number of pages, and the share of text lost (see `DoubtfulTemplate`).
-DOUBTFUL_STAT, LOST_STAT = "contentspider/quality/doubtful/", "contentspider/quality/lost/"
+# most of their text: the number of pages, and what to look at (see `DoubtfulTemplate`).
+DOUBTFUL_STAT, DOUBT_STAT = "contentspider/quality/doubtful/", "contentspider/quality/doubt/"
 # Followed by a slot: pages that have most of their text in the slot, and lost all of their text.
 EMPTY_SLOTS = "contentspider/slots/empty/"
 # Followed by a host that asks for a longer delay between requests than the settings allow.
@@ -233,18 +232,18 @@ def skipped_kinds(stats: Mapping[str, Any]) -> str:
 class DoubtfulTemplate:
     """A template of a *site* that the site model may judge wrongly.
 
-    *pages* counts the pages for learning that have most of their text at *slot*, and the
-    site model drops the share *lost* of the text that each page would keep if judged alone.
+    *pages* counts the pages for learning that have most of their text at *slot*. *doubt* says in
+    words what to look at, and on which pages.
     """
 
     site: str
     slot: str
     pages: int
-    lost: float
+    doubt: str
 
     def __str__(self) -> str:
         where = f"{self.pages:,} pages of {self.site} with most text at {self.slot}"
-        return f"{where}; {difference(self.lost)}"
+        return f"{where}; {self.doubt}"
 
 
 def doubtful_templates(stats: Mapping[str, Any]) -> list[DoubtfulTemplate]:
@@ -254,8 +253,8 @@ def doubtful_templates(stats: Mapping[str, Any]) -> list[DoubtfulTemplate]:
         if name.startswith(DOUBTFUL_STAT) and pages:
             place = name.removeprefix(DOUBTFUL_STAT)
             site, _, slot = place.partition("/")
-            lost = stats.get(LOST_STAT + place, 0.0)
-            templates.append(DoubtfulTemplate(site, slot, pages, lost))
+            doubt = str(stats.get(DOUBT_STAT + place, ""))
+            templates.append(DoubtfulTemplate(site, slot, pages, doubt))
     return sorted(templates, key=lambda template: (-template.pages, template.site, template.slot))
 
 

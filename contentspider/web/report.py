@@ -211,10 +211,7 @@ def _examples(texts: Sequence[str], indexes: Sequence[int]) -> list[str]:
 def _doubtful_templates(
     learner: SiteLearner, model: SiteModel, extractions: list[Extraction]
 ) -> list[dict[str, Any]]:
-    """Return the doubtful templates, each with the differences on some of its pages.
-
-    On pages of a doubtful template the site model keeps other text than the prior does.
-    """
+    """Return the doubtful templates, each with the differences on some of its pages."""
     templates = model.quality.doubtful if model.quality else []
     if not templates:
         return []

@@ -17,7 +17,9 @@ from contentspider.crawl.middlewares.guard import RefusedError
 from contentspider.crawl.spider import discovery, sitemaps
 from contentspider.crawl.spider.discovery import Feeds
 from contentspider.crawl.spider.sitemaps import is_feed, read_sitemap
+from tests.conftest import Site, read_jsonl, run
 from tests.crawls import Crawl
+from tests.sites import article
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -273,3 +275,58 @@ def test_sitemap_list_is_read_up_to_line_limit(
 def test_json_feed_is_recognized() -> None:
     assert is_feed(answer("https://e.org/feed", JSON_FEED))
     assert not is_feed(answer("https://e.org/data", '{"version": 1}'))
+
+
+@pytest.mark.parametrize("alternates", [False, True])
+def test_pages_that_no_anchor_names_are_found(site: Site, tmp_path: Path, alternates: bool) -> None:
+    def head(links: str, number: int, body: str = "") -> str:
+        return article(number, body).replace("<title>", f"{links}<title>")
+
+    site.add("/", head("<link rel=next href=/2><link rel=alternate hreflang=de href=/de>", 0))
+    site.add("/2", head("<link rel='nofollow next' href=/3>", 2), kind=f"{KIND}\r\nLink: {LINKS}")
+    site.add("/3", article(3, "<svg><a xlink:href=/svg><text>S</text></a></svg>"))
+    entry = "<url><loc>/1</loc><xhtml:link rel='alternate' hreflang='fr' href='/fr'/></url>"
+    site.add("/sitemap.xml", f"<urlset {SPACES}>{entry}</urlset>", kind="text/xml")
+    for number, path in enumerate(("/1", "/4", "/svg", "/de", "/fr", "/es"), 4):
+        site.add(path, article(number))
+    setting = ["-s", f"CONTENTSPIDER_ALTERNATES={alternates}"]
+    run("crawl", site.url, "--own-site", *setting, cwd=tmp_path)
+    items = {str(item["url"]): item for item in read_jsonl(tmp_path / "pages.jsonl")}
+    found = {url.removeprefix(site.url) for url in items}
+    others = {"/de", "/fr", "/es"} if alternates else set()
+    assert found == {"", "/1", "/2", "/3", "/4", "/svg", *others}
+    assert items[f"{site.url}/2"]["canonical"] == f"{site.url}/two"
+
+
+KIND = "text/html; charset=utf-8"
+LINKS = (
+    '</4>; rel="next", </es>; rel=alternate; hreflang="es", </two>; title="a, b"; rel="canonical"'
+)
+SPACES = 'xmlns:xhtml="http://www.w3.org/1999/xhtml"'
+
+
+def entries(body: str, alternates: bool = False) -> list[tuple[str, str]]:
+    response = TextResponse("https://e.org/map.xml", body=body.encode(), encoding="utf-8")
+    return list(read_sitemap(response, alternates)[0])
+
+
+@pytest.mark.parametrize("space", ["", ' xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'])
+def test_elements_of_other_namespaces_are_not_the_pages(space: str) -> None:
+    """Sitemaps 0.9, "Extending the Sitemaps protocol": other elements have their own namespace."""
+    body = (
+        f"<urlset{space} xmlns:x='urn:x'><url><x:loc>/x</x:loc><loc>/a</loc><lastmod>2024</lastmod>"
+        "<x:lastmod>1999</x:lastmod><x:news><loc>/b</loc></x:news><y:lastmod>1998</y:lastmod></url>"
+        "<url><x:lastmod>1999</x:lastmod><loc> /c\n</loc></url></urlset>"
+    )
+    assert entries(body) == [("https://e.org/a", "2024"), ("https://e.org/c", "")]
+
+
+def test_address_with_entity_is_left_out() -> None:
+    body = (
+        '<!DOCTYPE urlset [<!ENTITY host "https://e.org">]><urlset><url><loc>&host;/a</loc></url>'
+        "<url><loc>/b&host;</loc></url><url><loc></loc></url><url/><url><loc>/c?a=1&amp;b=2</loc>"
+        "</url></urlset>"
+    )
+    assert entries(body) == [("https://e.org/c?a=1&b=2", "")]
+    for broken in ("", "<", "<urlset>", "x", "<html><url><loc>/a</loc></url></html>"):
+        assert entries(broken) == []

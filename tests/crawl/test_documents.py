@@ -27,7 +27,7 @@ def crawl(tmp_path: Path) -> Crawl:
 
 
 pytest.importorskip("anydoc")
-pytest.importorskip("pypdf")
+pytest.importorskip("pypdfium2")
 
 OCTETS, PLAIN = "application/octet-stream", "text/plain; charset=utf-8"
 MARKDOWN = "# Steaming\n\nThe leaves are steamed for a minute, and are dried then.\n"

@@ -202,3 +202,70 @@ def crawled(folder: Path, site: Site) -> dict[str, str]:
         str(item["url"]).removeprefix(site.url) or "/": str(item["content"])
         for item in read_jsonl(folder / "pages.jsonl")
     }
+
+
+def test_twins_with_other_titles_are_one_item(tmp_path: Path, site: Site) -> None:
+    """The AMP and the mobile twin of a page, and its print view by the ``Link`` header."""
+    links = "".join(f"<a href=/{number}>{number}</a>" for number in range(1, 6))
+    site.add("/", article(0, links))
+    for number in range(1, 6):
+        page = article(number, f"<a href=/{number}/amp>A</a><a href=/m/{number}>M</a>")
+        site.add(
+            f"/{number}", page.replace("<title>", f"<link rel=canonical href=/{number}><title>")
+        )
+        twin = article(number).replace("<title>", f"<link rel=canonical href=/{number}><title>")
+        site.add(f"/{number}/amp", twin.replace("</title>", " - AMP</title>"))
+        site.add(f"/m/{number}", twin.replace("</title>", " | Mobile News</title>"))
+    run("crawl", site.url, "--own-site", cwd=tmp_path)
+    items = {str(item["url"]): item for item in read_jsonl(tmp_path / "pages.jsonl")}
+    paths = {url.removeprefix(site.url) for url in items}
+    assert paths == {"", *(f"/{number}" for number in range(1, 6))}
+    assert len(items[f"{site.url}/1"]["also_at"]) == 2  # type: ignore[arg-type]
+
+
+def test_canonical_address_that_nothing_links_to_is_requested(tmp_path: Path, site: Site) -> None:
+    names = [f"{number}" for number in range(1, 5)]
+    links = "".join(f"<a href='/all/{name}?_pos={name}&from=home'>{name}</a>" for name in names)
+    site.add("/", article(0, links))
+    for number in range(1, 5):
+        head = f"<link rel=canonical href='{site.url}/goods/{number}'><title>"
+        page = article(number).replace("<title>", head)
+        site.add(f"/goods/{number}", page)
+        site.add(f"/all/{number}?_pos={number}&from=home", page)
+    # Its canonical address does not exist.
+    site.add("/lost", article(9).replace("<title>", "<link rel=canonical href=/none><title>"))
+    site.add("/", article(0, links + "<a href=/lost>9</a>"))
+    run("crawl", site.url, "--own-site", cwd=tmp_path)
+    found = {str(item["url"]) for item in read_jsonl(tmp_path / "pages.jsonl")}
+    goods = {f"/goods/{name}" for name in names}
+    assert found == {site.url + path for path in {"", "/lost", *goods}}
+    assert site.requests.count("/all/1?_pos=1&from=home") == 1
+
+
+def test_pages_beyond_last_one_are_no_items(tmp_path: Path, site: Site) -> None:
+    def answer(path: str) -> tuple[int, str, bytes]:
+        kind = "text/html; charset=utf-8"
+        if path == "/":
+            links = "".join(f"<a href=/topic/{topic}/1>{topic}</a>" for topic in (7, 8))
+            return 200, kind, article(0, links).encode()
+        topic, _, number = path.removeprefix("/topic/").partition("/")
+        if not path.startswith("/topic/") or not number.isdigit():
+            return 404, kind, b"<p>none"
+        shown = int(topic) * 10 + min(int(number), 3)
+        page = article(shown, f"<a rel=next href=/topic/{topic}/{int(number) + 1}>Next</a>")
+        title = f"Topic {topic}, page {number}"
+        return 200, kind, page.replace(f"Page {shown}", title).encode()
+
+    site.answer = answer
+    run("crawl", site.url, "--own-site", cwd=tmp_path)
+    found = {
+        str(item["url"]).removeprefix(site.url) for item in read_jsonl(tmp_path / "pages.jsonl")
+    }
+    pages = {f"/topic/{topic}/{number}" for topic in (7, 8) for number in (1, 2, 3)}
+    assert found == {""} | pages
+    assert len([path for path in site.requests if path.startswith("/topic/")]) == 8
+    run("crawl", site.url, "--own-site", cwd=tmp_path)
+    again = {
+        str(item["url"]).removeprefix(site.url) for item in read_jsonl(tmp_path / "pages.jsonl")
+    }
+    assert again == found

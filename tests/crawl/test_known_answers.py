@@ -22,6 +22,7 @@ from contentspider.crawl.base.outcomes import NOT_MODIFIED, redirect_reason
 from contentspider.crawl.middlewares.conditional import (
     MAX_VALIDATOR_CHARS,
     ConditionalMiddleware,
+    conditional_headers,
     note_answer,
     previous_links,
     replacement_of,
@@ -30,6 +31,7 @@ from contentspider.crawl.revisits.due_pages import CHECKED_EACH
 from contentspider.page.input.page import Page
 from contentspider.site.models.record import page_id
 from contentspider.state.book.answers import Answer
+from contentspider.state.book.own_texts import OwnAnswer
 from tests.crawlers import close, open_crawler, parts
 from tests.recrawled import Crawls, address
 from tests.sites import article
@@ -247,3 +249,19 @@ def test_error_or_login_page_replacing_known_page_is_detected(
     answer.flags.append(NOT_MODIFIED)
     assert previous_links(keeper, answer) == {}
     note_answer(keeper, answer, ())
+
+
+@pytest.mark.parametrize(
+    ("tag", "sent"),
+    [
+        ('"x-gzip"', '"x-gzip", "x"'),
+        ('W/"x-br"', 'W/"x-br", W/"x"'),
+        ('"x--gzip"', '"x--gzip", "x"'),
+        ('"x-zstd"', '"x-zstd", "x"'),
+        ('"gzip-x"', '"gzip-x"'),
+        ('"-gzip"', '"-gzip"'),
+        ("x-gzip", "x-gzip"),
+    ],
+)
+def test_etag_of_compressed_body_is_sent_with_tag_of_file(tag: str, sent: str) -> None:
+    assert conditional_headers(OwnAnswer("e.org", address("/1"), tag)) == {"If-None-Match": sent}

@@ -22,12 +22,12 @@ from contentspider.crawl.base.links import (
     read_refresh,
     resolve_link,
 )
-from contentspider.crawl.spider import discovery, duplicates, traps
+from contentspider.crawl.spider import discovery, duplicates, sessions, traps
 from contentspider.ground import addresses
 
 PATTERNS = [
     (module, name)
-    for module in (discovery, duplicates, links, traps)
+    for module in (discovery, duplicates, links, sessions, traps)
     for name, value in vars(module).items()
     if isinstance(value, re.Pattern)
 ]
@@ -51,7 +51,7 @@ def test_url_functions_take_linear_time() -> None:
     for unit in UNITS:
         address = f"https://e.org/{unit * 5_000}"
         for function in (
-            traps.without_session,
+            sessions.without_session,
             traps.has_repeats,
             traps.shape_of,
             addresses.clean_address,

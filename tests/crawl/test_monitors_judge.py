@@ -11,10 +11,10 @@ from scrapy.settings import Settings
 
 from contentspider.crawl.base.options import DEFAULTS
 from contentspider.state.outcome import (
+    DOUBT_STAT,
     DOUBTFUL_STAT,
     F1_STAT,
     LEARNED_STAT,
-    LOST_STAT,
     PAGES_STAT,
 )
 
@@ -90,10 +90,10 @@ def test_monitors_report_missing_text_and_low_quality() -> None:
 
 def test_monitor_reports_doubtful_templates_per_site() -> None:
     def doubt(*counts: int) -> str:
-        found: dict[str, float] = {LEARNED_STAT + "a.org": 100, LEARNED_STAT + "b.org": 20}
+        found: dict[str, object] = {LEARNED_STAT + "a.org": 100, LEARNED_STAT + "b.org": 20}
         for site, slot, pages in zip(("a.org", "a.org", "b.org"), "xyz", counts, strict=True):
             found[f"{DOUBTFUL_STAT}{site}/body/{slot}"] = pages
-            found[f"{LOST_STAT}{site}/body/{slot}"] = 0.75
+            found[f"{DOUBT_STAT}{site}/body/{slot}"] = "prose is dropped"
         stats = {name.removeprefix("contentspider/"): value for name, value in found.items()}
         return said("DoubtfulTemplatesMonitor", "test_doubtful", **stats)
 
@@ -101,7 +101,7 @@ def test_monitor_reports_doubtful_templates_per_site() -> None:
     assert doubt(0, 0, 0) == ""
     told = doubt(6, 5, 2)
     assert "pages of a.org" in told and "11.0%, more than" in told
-    assert "6 pages of a.org with most text at body/x; the site drops 75% of what" in told
+    assert "6 pages of a.org with most text at body/x; prose is dropped" in told
     assert "body/y" in told and "b.org" not in told
     assert "pages of b.org" in doubt(12, 0, 3), "the larger share"
     assert said("DoubtfulTemplatesMonitor", "test_doubtful") == ""

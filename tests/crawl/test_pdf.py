@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import io
 import json
 import os
 import signal
 import threading
 import time
-import zlib
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 from unittest.mock import MagicMock
@@ -33,9 +31,10 @@ from contentspider.page.input.documents import (
     seconds_for,
 )
 from contentspider.page.input.page import Page
-from contentspider.page.input.pdf import extract_text, is_pdf, paragraphs_of
+from contentspider.page.input.pdf import is_pdf, paragraphs_of
 from contentspider.state.outcome import TRANSIENT, Outcome
 from tests.conftest import Site, read_jsonl, run
+from tests.pdffiles import make_pdf
 from tests.sites import article, small_site
 
 if TYPE_CHECKING:
@@ -60,41 +59,8 @@ LINES = [
 ]
 
 
-def make_pdf(pages: list[list[str]], title: str = "A document") -> bytes:
-    """Return a PDF file with the lines of each page."""
-    streams = []
-    for lines in pages:
-        text = " ".join(f"({line}) Tj 0 -14 Td" for line in lines)
-        streams.append(zlib.compress(f"BT /F1 12 Tf 72 720 Td {text} ET".encode("latin-1")))
-    kids = " ".join(f"{5 + 2 * number} 0 R" for number in range(len(pages)))
-    objects: list[bytes] = [
-        b"<< /Type /Catalog /Pages 2 0 R >>",
-        f"<< /Type /Pages /Kids [{kids}] /Count {len(pages)} >>".encode(),
-        b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
-        f"<< /Title ({title}) /Author (A. Writer) >>".encode(),
-    ]
-    for number, stream in enumerate(streams):
-        objects.append(
-            f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents {6 + 2 * number} 0 R"
-            " /Resources << /Font << /F1 3 0 R >> >> >>".encode()
-        )
-        head = f"<< /Length {len(stream)} /Filter /FlateDecode >>\nstream\n".encode()
-        objects.append(head + stream + b"\nendstream")
-    body, places = b"%PDF-1.4\n", []
-    for number, content in enumerate(objects, 1):
-        places.append(len(body))
-        body += f"{number} 0 obj\n".encode() + content + b"\nendobj\n"
-    table = "".join(f"{place:010} 00000 n \n" for place in places)
-    return (
-        body
-        + f"xref\n0 {len(objects) + 1}\n0000000000 65535 f \n{table}".encode()
-        + f"trailer << /Size {len(objects) + 1} /Root 1 0 R /Info 4 0 R >>\n".encode()
-        + f"startxref\n{len(body)}\n%%EOF\n".encode()
-    )
-
-
 def test_pdf_file_is_read_as_page_of_paragraphs() -> None:
-    pytest.importorskip("pypdf")
+    pytest.importorskip("pypdfium2")
     page = read_document(make_pdf([LINES, ["The last <p>."]], "A & B"), "https://e.org/a.pdf")
     assert page is not None
     assert page.is_document
@@ -113,27 +79,28 @@ def test_unreadable_or_oversized_pdf_gives_none(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_pages_of_pdf_that_take_too_long_are_left_out() -> None:
-    pytest.importorskip("pypdf")
+    pytest.importorskip("pypdfium2")
+    from contentspider.page.input.pdf_blocks import read_pdf
+
     file = make_pdf([LINES, ["The last page."]])
-    document = extract_text(io.BytesIO(file), seconds=60)
-    assert (document["paragraphs"], document["pages_left_out"]) == (
-        [" ".join(LINES[:2]), LINES[2], "The last page."],
-        0,
-    )
-    assert extract_text(io.BytesIO(file), seconds=-1)["pages_left_out"] == 2
+    document = read_pdf(file, seconds=60)
+    paragraphs = (" ".join(LINES[:2]), LINES[2], "The last page.")
+    assert document.html == "".join(f"<p>{paragraph}</p>" for paragraph in paragraphs)
+    assert document.pages_left_out == 0
+    assert read_pdf(file, seconds=-1).pages_left_out == 2
     assert seconds_for(b"") == MIN_SECS
     assert seconds_for(bytes(5_000_000)) == seconds_for(bytes(9_000_000)) == MAX_SECS
 
 
 def test_reading_of_pdf_ends_with_crawl() -> None:
-    pytest.importorskip("pypdf")
+    pytest.importorskip("pypdfium2")
     assert read_document(make_pdf([LINES]), "x", is_over=lambda: True) is None
 
 
 def test_time_in_which_busy_machine_does_not_read_is_not_counted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    pytest.importorskip("pypdf")
+    pytest.importorskip("pypdfium2")
     monkeypatch.setattr(children, "can_fork", lambda: False)
     started: list[subprocess.Popen[bytes]] = []
     began = time.monotonic()
@@ -197,7 +164,7 @@ sys.exit(main(sys.argv[1:]))
 def test_document_that_busy_machine_did_not_read_is_read_at_end_or_unread(
     tmp_path: Path, site: Site, times: int
 ) -> None:
-    pytest.importorskip("pypdf")
+    pytest.importorskip("pypdfium2")
     (tmp_path / "busy.py").write_text(BUSY.format(times=times))
     small_site(site, 6)
     site.add("/", article(0, "<a href=/a.pdf>A</a><a href=/1>1</a><a href=/2>2</a>"))
@@ -264,7 +231,7 @@ def test_pdf_files_are_recognized_by_their_first_bytes() -> None:
 
 
 def test_crawl_extracts_linked_pdf_files(tmp_path: Path, site: Site) -> None:
-    pytest.importorskip("pypdf")
+    pytest.importorskip("pypdfium2")
     small_site(site, 6)
     site.add(
         "/", article(0, "<a href=/a.PDF>A</a><a href=/b>B</a><a href=/c.pdf>C</a><a href=/1>1")

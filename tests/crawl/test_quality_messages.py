@@ -51,8 +51,8 @@ def test_predicted_or_good_quality_is_not_logged_as_warning(caplog) -> None:
 
 def test_doubtful_templates_are_counted_and_logged(caplog) -> None:
     caplog.set_level(logging.WARNING)
-    doubtful = TemplateQuality("body/div.box", 7, 0.88, 0.3, lost=0.8)
-    sure = TemplateQuality("body/p", 40, 0.99, 1.0)
+    doubtful = TemplateQuality("body/div.box", 7, 0.88, 0, "prose is dropped", ("/a", "/b"))
+    sure = TemplateQuality("body/p", 40, 0.99)
     stats = noted(Quality(0.97, templates=(sure, doubtful)), 0.85)
     assert stats["contentspider/quality/doubtful/e.org/body/div.box"] == 7
     assert "contentspider/quality/doubtful/e.org/body/p" not in stats
@@ -60,18 +60,18 @@ def test_doubtful_templates_are_counted_and_logged(caplog) -> None:
     counts = {**stats, "item_scraped_count": 3}
     lines = summary(counts, Outcome.COMPLETE, [], Remaining(), [], ["p"], "models")
     (line,) = [line for line in lines if "doubtful" in line]
-    assert "7 pages of e.org with most text at body/div.box; the site drops 80% of what" in line
+    assert (
+        "7 pages of e.org with most text at body/div.box; prose is dropped, as on /a and /b" in line
+    )
 
 
 def test_summary_lists_largest_doubtful_templates_and_number_of_others() -> None:
-    stats: dict[str, float] = {"item_scraped_count": 9}
-    for pages, lost in ((5, 0.1), (6, 0.9), (7, 0.9), (8, 0.9), (0, 0.9)):
+    stats: dict[str, object] = {"item_scraped_count": 9}
+    for pages in (5, 6, 7, 8, 0):
         stats[f"contentspider/quality/doubtful/e.org/body/p.{pages}"] = pages
-        stats[f"contentspider/quality/lost/e.org/body/p.{pages}"] = lost
+        stats[f"contentspider/quality/doubt/e.org/body/p.{pages}"] = f"look at {pages}"
     assert [template.pages for template in doubtful_templates(stats)] == [8, 7, 6, 5]
-    assert str(doubtful_templates(stats)[3]).endswith(
-        "the site keeps much that each page alone would drop"
-    )
+    assert str(doubtful_templates(stats)[3]).endswith("look at 5")
     lines = summary(stats, Outcome.COMPLETE, [], Remaining(), [], ["p"], "models")
     assert [slot for slot in "8765" if any(f"p.{slot}" in line for line in lines)] == [
         "8",

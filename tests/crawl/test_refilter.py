@@ -92,6 +92,8 @@ def test_pages_read_before_new_model_are_stored_as_it_filters_them(
     (path,) = (tmp_path / ".scrapy/contentspider").glob("*.sqlite")
     with closing(sqlite3.connect(path)) as history:
         models = dict(history.execute("SELECT model, count(*) FROM pages GROUP BY model"))
+        keys = {reading[:8] for (reading,) in history.execute("SELECT reading FROM pages")}
+    assert len(keys) == 1 and all(keys), "the next crawl need not read them again"
     (manifest,) = (tmp_path / "models").glob("*/manifest.json")
     assert models == {json.loads(manifest.read_bytes())["version"]: 12}
     again.changes()

@@ -45,7 +45,9 @@ def robots_site(hostile: HostileSite) -> None:
         article(
             0,
             "<a href=/noindex>1</a><a href=/nofollow>2</a><a href=/none>3</a><a href=/ours>4</a>"
-            "<a href=/header>5</a><a href=/other>6</a><a rel='ugc NoFollow' href=/rel>7</a>",
+            "<a href=/header>5</a><a href=/other>6</a><a rel='ugc NoFollow' href=/rel>7</a>"
+            "<a href=/passed>8</a><a href=/coming>9</a><a href=/either>10</a>"
+            "<a href=/passed-meta>11</a>",
         ),
     )
     hostile.add("/noindex", meta(1, "NOINDEX", "<a href=/from-noindex>x</a>"))
@@ -59,6 +61,18 @@ def robots_site(hostile: HostileSite) -> None:
         article(5), "X-Robots-Tag: otherbot: nofollow", "X-Robots-Tag: noindex"
     )
     hostile.add("/other", meta(6, "noindex", name="googlebot"))
+    # With a date that has passed, and one that has not, but for the other directive.
+    passed, coming = "Friday, 25 Jun 2010 15:00:00 GMT", "Sunday, 28 Nov 2055 15:00:00 GMT"
+    hostile.handlers["/passed"] = lambda exchange: exchange.send(
+        article(8), f"X-Robots-Tag: unavailable_after: {passed}"
+    )
+    hostile.handlers["/coming"] = lambda exchange: exchange.send(
+        article(9), f"X-Robots-Tag: unavailable_after: {coming}"
+    )
+    hostile.handlers["/either"] = lambda exchange: exchange.send(
+        article(10), f"X-Robots-Tag: unavailable_after: {coming}, noindex"
+    )
+    hostile.add("/passed-meta", meta(15, f"unavailable_after: {passed}"))
     hostile.add("/rel", article(7))
 
 
@@ -71,11 +85,11 @@ def test_noindex_and_nofollow_are_obeyed_by_default(
     done = run("crawl", hostile.url, "--own-site", *setting, "--log-level", "INFO", cwd=tmp_path)
     found = paths(tmp_path, hostile.url)
     if obey:
-        assert found == ["/", "/from-noindex", "/nofollow", "/other"]
-        assert "'contentspider/pages/skipped/noindex': 4" in done.stderr
+        assert found == ["/", "/coming", "/from-noindex", "/nofollow", "/other"]
+        assert "'contentspider/pages/skipped/noindex': 7" in done.stderr
         assert "/rel" not in hostile.requests
     else:
-        assert len(found) == 11
+        assert len(found) == 15
 
 
 def test_robots_directives_are_parsed_from_metas_and_headers() -> None:
@@ -85,6 +99,31 @@ def test_robots_directives_are_parsed_from_metas_and_headers() -> None:
     assert "noindex" not in robots_directives([b"googlebot: nofollow, noindex"])
     assert robots_directives([b"googlebot: x, ContentSpider: noindex"]) == {"noindex"}
     assert robots_directives([b"\xff\0:" * 10_000]) == set()
+
+
+@pytest.mark.parametrize(
+    ("value", "is_gone", "others"),
+    [
+        ("unavailable_after: Sunday, 28 Nov 2055 15:00:00 GMT, nofollow", False, {"nofollow"}),
+        ("unavailable_after: Nov 28, 2055 15:00 GMT, nofollow", False, {"nofollow"}),
+        ("unavailable_after: Sunday, 28 Nov 2010 15:00:00 GMT, nofollow", True, {"nofollow"}),
+        ("nofollow, unavailable_after: Sunday, 28-Nov-10 15:00:00 GMT", True, {"nofollow"}),
+        ("unavailable_after: 25 Jun 2010 15:00:00 PST", True, set()),
+        ("unavailable_after: 2010-06-25T15:00:00+02:00", True, set()),
+        ("unavailable_after: 2010-06-25", True, set()),
+        ("unavailable_after: 2055-06-25, max-snippet: 5", False, {"max-snippet: 5"}),
+        ("unavailable_after: soon, nofollow", False, {"nofollow"}),
+    ],
+)
+def test_date_of_directive_may_have_commas_and_colons_and_pass(
+    value: str, is_gone: bool, others: set[str]
+) -> None:
+    for found in (robots_directives([value.encode()]), robots_directives([], [value])):
+        assert ("noindex" in found) is is_gone
+        dates = {word for word in found if word.startswith("unavailable_after:")}
+        assert found - dates == others | ({"noindex"} if is_gone else set())
+        assert len(dates) == 1
+    assert robots_directives([f"otherbot: {value}".encode()]) == set()
 
 
 @pytest.mark.parametrize(("status", "reason"), [("503 Busy", "status_503"), ("", "broken")])

@@ -8,15 +8,17 @@ from uuid import uuid4
 
 import pytest
 
+from contentspider.crawl.base.known_page import KnownPage
+from contentspider.crawl.spider.sessions import without_session
 from contentspider.crawl.spider.traps import (
     BARREN_PAGES,
     TextFilter,
     Traps,
     has_repeats,
     shape_of,
-    without_session,
 )
 from contentspider.page.input.page import Page
+from contentspider.state.book.reading import Reading
 from tests.sites import prose
 
 
@@ -189,3 +191,24 @@ def test_url_shape_replaces_numbers_and_ids() -> None:
     )
     assert shape_of(f"https://e.org/{uuid4().hex}0") == "e.org/#"
     assert shape_of("https://e.org/slug") == "e.org/slug"
+
+
+def test_known_pages_count_as_in_the_last_crawl() -> None:
+    made = traps()
+    link = "https://e.org/day/999"
+    text = "<p>Nothing here</p>"
+
+    def follow(number: int, *, is_repeated: bool, is_sent: bool) -> list[str]:
+        reading = Reading(b"key", 20, 0, (), b"abcd", b"", is_repeated=is_repeated)
+        page = Page.from_html(text, f"https://e.org/day/{number}")
+        if is_sent:  # a check of the server: the page has the same text
+            made.has_new_text(page, reading)
+        else:
+            page = KnownPage(page.url, reading, {}, pytest.fail).as_page()
+        return list(made.follow([link], page))
+
+    assert follow(0, is_repeated=False, is_sent=False) == [link]
+    for number in range(1, BARREN_PAGES):
+        assert follow(number, is_repeated=True, is_sent=number % 25 == 0) == [link]
+    assert follow(BARREN_PAGES, is_repeated=True, is_sent=False) == []
+    assert follow(BARREN_PAGES + 1, is_repeated=False, is_sent=False) == [link]

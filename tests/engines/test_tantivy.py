@@ -391,3 +391,18 @@ def test_unflushed_documents_of_broken_writer_are_not_reported_as_written(
     engine.close()
     engine.open(is_writer=True)
     assert [stored.id for stored in engine.documents()] == ["one"]
+
+
+def test_pages_with_one_score_keep_their_order_when_one_is_updated(engine: TantivyEngine) -> None:
+    names = [f"p{number:02}" for number in range(60)]
+    for name in names[::-1]:
+        engine.upsert([document(name, title="Green tea", content="Tea is drunk hot.")])
+        engine.flush()
+    for offset in (0, 10, 50):
+        query = Query("tea", {}, limit=10, offset=offset)
+        assert [hit.record["id"] for hit in engine.search(query).hits] == names[offset:][:10]
+    before = [hit.record["id"] for hit in engine.search(Query("tea")).hits]
+    changed = document("p07", 2, title="Green tea", content="Tea is drunk hot.")
+    engine.upsert([changed])
+    engine.flush()
+    assert [hit.record["id"] for hit in engine.search(Query("tea")).hits] == before

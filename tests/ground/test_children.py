@@ -321,16 +321,39 @@ print(run_child("contentspider.odd:parent", {})[0])
         assert is_shared or is_gone(before)
 
 
-def test_children_are_processes_where_no_server_can_be(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def long_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder of temporary files whose path is too long for a socket, for a new server."""
     folder = tmp_path / ("long" * 40)
     folder.mkdir()
-    with monkeypatch.context() as patch:
-        patch.setattr("tempfile.tempdir", str(folder))
-        assert run("parent") == os.getpid()
-        assert not children.shared_server()
-        assert not list(folder.iterdir())
+    children._server.end()
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    yield folder
+    children._server.end()
+    assert not list(folder.iterdir())
+
+
+@pytest.mark.skipif(not Path(children.OPEN_FILES).is_dir(), reason="only Linux reaches the socket")
+def test_server_runs_in_folder_with_long_path(long_folder: Path) -> None:
+    first = run("parent")
+    assert first != os.getpid()
+    assert run("parent") == first
+    address = children.shared_server()[children.VARIABLE]
+    assert address.startswith(str(long_folder))
+    with children._connected(address):  # type: ignore[union-attr]
+        pass
+
+
+def test_children_are_processes_where_no_server_can_be(
+    long_folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(children, "OPEN_FILES", "/nowhere")
+    monkeypatch.setattr(children._server, "_has_warned", False)
+    assert run("parent") == os.getpid()
+    assert not children.shared_server()
+    (warning,) = [each for each in caplog.records if each.levelname == "WARNING"]
+    assert str(long_folder) in warning.getMessage(), "it is said once"
+    assert not list(long_folder.iterdir())
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
     assert failure("parent").end is End.NOT_STARTED
     monkeypatch.setattr(children, "memory_limit", lambda: 1e12)

@@ -12,8 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from contentspider.index.engine import create_engine, redacted_url
-from contentspider.index.errors import LONGEST_WAIT_SECS, EngineDownError, EngineError, Retries
+from contentspider.index.engine import create_engine
+from contentspider.index.errors import (
+    LONGEST_WAIT_SECS,
+    EngineDownError,
+    EngineError,
+    Retries,
+    redacted_url,
+)
 from contentspider.index.schema import VERSION, Manifest, SchemaMismatchError
 from contentspider.index.sync import Report, batches
 from tests.indexes import Crawls, Memory

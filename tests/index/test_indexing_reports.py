@@ -14,6 +14,7 @@ from scrapy.utils.test import get_crawler
 
 from contentspider.crawl.queue import sharing
 from contentspider.crawl.queue.sharing import LEAST, Indexing
+from contentspider.index import operations
 from contentspider.index.errors import EngineError
 from contentspider.index.schema import SchemaMismatchError
 from tests.crawls import run_async
@@ -48,7 +49,7 @@ class Ended:
                 raise answer
             return answer() if callable(answer) else answer
 
-        monkeypatch.setattr(sharing, "sync", sync)
+        monkeypatch.setattr(operations, "sync", sync)
         monkeypatch.setattr(sharing, "time", clock)
         self.memory: float = LEAST
         monkeypatch.setattr(sharing, "spare_memory", lambda: self.memory)

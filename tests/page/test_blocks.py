@@ -79,6 +79,26 @@ def test_links_code_and_bold_are_marked_as_spans() -> None:
     assert (block.link_chars, block.links, block.bold_chars) == (10, 2, 5)
 
 
+@pytest.mark.parametrize(
+    ("address", "is_link"),
+    [
+        ("/tea.jpg", False),
+        ("tea.PNG?size=2#full", False),
+        ("https://e.org/a.b/tea.webp", False),
+        ("/wiki/File:Tea.jpg", True),  # the page about a picture
+        ("/wiki/File%3ATea.jpg", True),
+        ("/jpg", True),
+        ("/tea.jpg/", True),
+        ("/tea.html", True),
+        ("#x.jpg", True),
+    ],
+)
+def test_link_to_file_of_picture_does_not_count_as_link(address, is_link) -> None:
+    (block,) = blocks(f"<p>Seen: <a href='{address}'>two cups of tea</a></p>")
+    assert (block.link_chars, block.links) == ((15, 1) if is_link else (0, 0))
+    assert [mark for _, _, mark in block.spans] == [address], "its address stays"
+
+
 def test_link_around_blocks_counts_as_link_in_each_block() -> None:
     assert [
         (block.text, block.link_chars)

@@ -90,6 +90,29 @@ def test_streamed_segment_containing_its_own_placeholder_terminates() -> None:
 
 
 @pytest.mark.parametrize(
+    ("panel", "is_read"),
+    [
+        (
+            "<h4><button aria-controls=a>Q</button></h4><div id=a hidden>A</div>",
+            True,
+        ),
+        ("<button>Q</button><div style='display: none'>A</div>", True),
+        ("<div><span aria-expanded=false>Q</span></div><ul hidden><li>A</li></ul>", True),
+        ("<h3>Q</h3><div hidden>A</div><h3>Q</h3><div hidden>A</div><h3>Q</h3>", True),
+        ("<dl><dt>Q</dt><dd hidden>A</dd><dt>Q</dt></dl>", True),
+        # a heading alone opens nothing
+        ("<h3>Q</h3><div hidden>A</div>", False),
+        ("<p>Q</p><div hidden>A</div><p>Q</p>", False),
+        ("<div hidden>A</div><button>Q</button>", False),
+    ],
+)
+def test_hidden_panel_is_read_if_a_control_before_it_opens_it(panel, is_read) -> None:
+    found = texts(f"<p>{PROSE}</p>{panel}<p>End</p>")
+    assert ("A" in found) == is_read
+    assert "End" in found
+
+
+@pytest.mark.parametrize(
     ("html", "count"),
     [
         (f"<div style='visibility:hidden'><h1>Tea</h1><p>{PROSE}</p></div>", 2),

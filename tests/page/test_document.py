@@ -6,10 +6,13 @@ import itertools
 import json
 import zlib
 
+import lxml.html
 import pytest
 
 from contentspider.ground.errors import StateError
 from contentspider.page.input.page import Page
+from contentspider.page.tree.blocks import read_tree
+from contentspider.page.write.output import to_text
 from tests.sites import blocks
 
 
@@ -21,11 +24,21 @@ def test_pages_with_too_deep_elements_are_marked_truncated(depth: int, is_cut: b
     assert [block.text for block in page.content.blocks] == ([] if is_cut else ["Tea"])
 
 
-def test_huge_pages_are_marked_truncated() -> None:
-    html = "<p>" + "word " * 40 + "</p>"
-    page = Page.from_html(html * 50_000)  # 10 MB
-    assert page.content.truncated
-    assert len(page.content.blocks) == 20_000
+def test_huge_pages_are_read_to_their_end() -> None:
+    rows = "".join(f"<tr><td>R{number}<td>rain<td>{number % 90}</tr>" for number in range(12_000))
+    page = Page.from_html(f"<table>{rows}</table><p>The end.</p>")
+    assert not page.content.truncated
+    assert len(page.content.blocks) == 36_001
+    text = to_text(page.content.blocks)
+    assert "R11999\train\t29" in text
+    assert text.endswith("The end.")
+
+
+def test_pages_beyond_the_limit_are_marked_truncated() -> None:
+    root = lxml.html.fromstring("<p>x</p>" * 11)
+    content, _ = read_tree(root, max_blocks=10)
+    assert content.truncated
+    assert len(content.blocks) == 10
 
 
 def test_unclosed_marks_do_not_multiply_spans() -> None:

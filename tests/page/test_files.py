@@ -111,10 +111,10 @@ def test_packed_pages_that_cannot_be_read_are_named_and_counted(tmp_path: Path) 
 
 
 def test_truncated_page_is_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    (tmp_path / "long.html").write_text("<p>x" * 20_001)
+    (tmp_path / "deep.html").write_text("<div>" * 2_100 + "x")
     (page,) = read_pages(tmp_path)
-    assert len(page.content.blocks) == 20_000
-    assert "long.html " + wording("page.too-many-blocks", "20000", "2048") in caplog.text
+    assert page.content.truncated
+    assert "deep.html " + wording("page.too-many-blocks", "1000000", "2048") in caplog.text
 
 
 def test_json_lines_end_only_at_line_feeds(tmp_path: Path) -> None:

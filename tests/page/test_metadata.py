@@ -256,6 +256,83 @@ def test_html_entities_in_json_ld_are_decoded() -> None:
     assert read(html).author == ("Ada & Co. – B",)
 
 
+@pytest.mark.parametrize(
+    ("written", "address"),
+    [
+        ("https://cdn.e.org/i?a=1&section=2&copy=3&region=4", "?a=1&section=2&copy=3&region=4"),
+        ("https://cdn.e.org/i?a=1&timestamp=2&lt=3&reg;=4", "?a=1&timestamp=2&lt=3&reg;=4"),
+        ("https://cdn.e.org/i?a=1&amp;para=2", "?a=1&para=2"),
+    ],
+)
+def test_addresses_in_json_ld_are_kept(written: str, address: str) -> None:
+    """HTML, 4.12.1: the text of a script is raw; JSON has no character references."""
+    assert (
+        fields(json_ld({**ARTICLE, "image": written}))["image"] == f"https://cdn.e.org/i{address}"
+    )
+    assert read(json_ld({**ARTICLE, "author": "A&section &copy B"})).author == (
+        "A&section &copy B",
+    )
+
+
+@pytest.mark.parametrize(
+    ("context", "names"),
+    [
+        ("https://schema.org", "{}"),
+        ({"schema": "https://schema.org/"}, "schema:{}"),
+        ({"s": "http://schema.org/"}, "s:{}"),
+        ([{"s": {"@id": "https://schema.org/", "@prefix": True}}], "s:{}"),
+        ({}, "http://schema.org/{}"),
+        ({}, "https://www.schema.org/{}"),
+        ({"kind": "@type", **{f"my_{name}": f"schema:{name}" for name in ARTICLE}}, "my_{}"),
+    ],
+)
+def test_json_ld_is_read_whatever_its_terms_and_lists(context: object, names: str) -> None:
+    """JSON-LD 1.1, 3.1, 3.2 and 4.3: terms, compact and full IRIs, lists and sets."""
+
+    def name(plain: str) -> str:
+        return names.format(plain)
+
+    people = [
+        {name("givenName"): "Ada", name("familyName"): "Byron"},
+        {name("name"): {"@value": "B. Frank"}},
+    ]
+    entry = {
+        "@context": context,
+        "@type": name("NewsArticle") if ":" in names else "NewsArticle",
+        name("headline"): ARTICLE["headline"],
+        name("datePublished"): ARTICLE["datePublished"],
+        name("author"): {"@list": people},
+        name("keywords"): {"@set": ["ferry", "harbour"]},
+        name("image"): ARTICLE["image"],
+    }
+    if isinstance(context, dict) and "kind" in context:
+        entry["kind"] = entry.pop("@type")
+        context |= {f"my_{each}": f"schema:{each}" for each in ("givenName", "familyName", "name")}
+    for value in (entry, [entry], {"@graph": [entry], "@context": context}):
+        found = read(json_ld(value))
+        assert found.title == "The ferry is back"
+        assert found.published_at == "2024-03-01T08:00:00+01:00"
+        assert found.author == ("Ada Byron", "B. Frank")
+        assert found.keywords == ("ferry", "harbour")
+
+
+@pytest.mark.parametrize("prefix", ["", "schema:", "https://schema.org/"])
+def test_date_and_author_are_read_from_rdfa(prefix: str) -> None:
+    """RDFa Lite 1.1: vocab, typeof, property and prefix."""
+    found = read(
+        f"<main vocab='https://schema.org/' typeof='{prefix}NewsArticle'><h1>Ferry</h1>"
+        f"<p property='{prefix}author' typeof='{prefix}Person'>By"
+        f" <b property='{prefix}name'>Ada Byron</b>, writer</p>"
+        f"<time property='{prefix}datePublished' datetime='2024-03-01'>Friday</time>"
+        f"<i property='{prefix}dateModified' content='2024-03-02'></i><p>Text</p></main>"
+    )
+    assert (found.author, found.published_at, found.modified_at) == (
+        ADA,
+        "2024-03-01",
+        "2024-03-02",
+    )
+
+
 def test_modified_date_before_published_date_is_dropped() -> None:
     found = read(json_ld({**ARTICLE, "dateModified": "2020-01-01"}))
     assert (found.published_at[:10], found.modified_at) == ("2024-03-01", "")

@@ -151,6 +151,7 @@ def test_own_texts_in_markup_are_limited_in_number_and_length(monkeypatch) -> No
         ("<h5>one</h5><blockquote>two</blockquote>three", "one\ntwo\nthree"),
         ("<p>one<script>x()</script><style>y</style> two</p>", "one two"),
         ("tea &amp; milk &lt;b&gt;", "tea & milk <b>"),
+        ("https://e.org/?a=1&section=2&copy=3", "https://e.org/?a=1&section=2&copy=3"),
         ("1 < 2", "1 < 2"),
         ("tea \ud83d", "tea ?"),
         ("<p>tea \ud83d</p>", "tea ?"),

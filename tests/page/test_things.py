@@ -268,6 +268,16 @@ def test_microdata_is_read_after_json_ld() -> None:
     assert read(empty + MICRODATA, "recipe") == facts
 
 
+@pytest.mark.parametrize("prefix", ["", "schema:", "http://schema.org/"])
+def test_rdfa_lite_is_read_as_microdata_is(prefix: str) -> None:
+    html = MICRODATA.replace("itemscope itemtype=", "typeof=").replace("itemprop=", "property=")
+    for name in ("recipe", "name", "total", "property=steps"):
+        html = html.replace(f"property={name}", f"property={prefix}{name}")
+    assert read(f"<div vocab=https://schema.org/>{html}</div>", "recipe") == read(
+        MICRODATA, "recipe"
+    )
+
+
 @pytest.mark.parametrize(
     "html",
     [

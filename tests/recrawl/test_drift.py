@@ -46,6 +46,17 @@ def pages(bodies: list[str]) -> list[Page]:
     return [Page.from_html(body, f"http://e.example/{n}") for n, body in enumerate(bodies)]
 
 
+def test_pages_that_were_not_sent_again_are_known_to_the_model() -> None:
+    model = SiteLearner("e.example").fit(pages([article(number) for number in range(40)]))
+    changed = pages([themed(number) for number in range(A_FEW)])
+    for count, is_found in ((0, True), (40, False)):
+        watch = Drift(model)
+        for _ in range(count):
+            watch.note_known()
+        assert all(watch.add(page) for page in changed)
+        assert watch.is_found is is_found, f"{A_FEW} strange pages among {count} others"
+
+
 def test_drift_is_found_for_shared_new_template_but_not_for_single_strange_pages() -> None:
     model = SiteLearner("e.example").fit(pages([article(number) for number in range(40)]))
     watch = Drift(model)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from base64 import b64encode
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -23,9 +24,14 @@ __all__ = ["site"]
 
 
 @asynccontextmanager
-async def proxy(*refused: str, most: int = 10**6) -> AsyncIterator[CheckingProxy]:
+async def proxy(
+    *refused: str, most: int = 10**6, address: str = ""
+) -> AsyncIterator[CheckingProxy]:
     made = CheckingProxy(
-        lambda host, port: host not in refused, lambda host, address: address not in refused, most
+        lambda host, port: host not in refused,
+        lambda host, address: address not in refused,
+        most,
+        address,
     )
     try:
         yield made
@@ -87,6 +93,30 @@ def test_proxy_forwards_requests_and_tunnels(site: Site) -> None:
 
     asyncio.run(ask())
     assert site.requests == ["/a?b", "/"]
+
+
+def test_proxy_for_remote_browser_serves_those_who_know_its_login(site: Site) -> None:
+    site.add("/", "<p>Yes")
+
+    async def ask() -> None:
+        async with proxy(address="127.0.0.1") as made:
+            assert made.login
+            for login, is_known in ((made.login, True), ((*made.login[:1], "another"), False)):
+                told = b64encode(":".join(login).encode()).decode()
+                for scheme in ("Basic", "basic", "Digest"):
+                    head = f"Proxy-Authorization: {scheme} {told}\r\n\r\n"
+                    answer = await said(made, f"GET {site.url}/ HTTP/1.1\r\n{head}".encode())
+                    if is_known and scheme != "Digest":
+                        assert answer.endswith(b"<p>Yes")
+                    else:
+                        assert answer == proxies.LOGIN
+            place = site.url.removeprefix("http://")
+            assert await said(made, f"CONNECT {place} H\r\n\r\n".encode()) == proxies.LOGIN
+        async with proxy(address="::1") as made:
+            assert (await made.start()).startswith("http://[::1]:")
+
+    asyncio.run(ask())
+    assert site.requests == ["/", "/"]
 
 
 @pytest.mark.parametrize("refused", ["127.0.0.1", "a.test"])

@@ -6,10 +6,11 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,12 +18,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contentspider.render.browser import NAMES
+from contentspider.render.browser import ARGUMENTS, FOLDER, NAMES
 from contentspider.render.middleware import AT_ONCE
 from contentspider.render.templates import SAMPLE
 from contentspider.state.outcome import Outcome
 from tests.conftest import Site, read_jsonl, run, serve, site
 from tests.processes import Popen
+from tests.seaweed import free_ports
 from tests.sites import article, prose
 
 if TYPE_CHECKING:
@@ -120,6 +122,55 @@ def test_script_generated_pages_give_same_items_as_static_html(
         assert stats(tmp_path)["contentspider/pages/tagged"] == 8
     again = crawl(site, tmp_path, "--render", "auto")
     assert {item["change"] for item in again.values()} == {"unchanged"}
+
+
+@contextmanager
+def remote_browser(folder: Path) -> Iterator[str]:
+    """Run a browser that no crawl has started, and yield the URL at which it is commanded."""
+    command = [next(filter(None, map(shutil.which, NAMES))), "--headless", *ARGUMENTS]
+    options = ["--no-sandbox", "--remote-debugging-port=0", f"--user-data-dir={folder}/profile"]
+    with Popen([*command, *options], stderr=subprocess.DEVNULL) as process:
+        try:
+            told = folder / "profile" / "DevToolsActivePort"
+            while not (told.exists() and told.read_text().count("\n") == 1):
+                assert process.poll() is None
+                time.sleep(0.05)
+            yield f"http://127.0.0.1:{told.read_text().split()[0]}"
+        finally:
+            process.kill()
+
+
+@pytest.mark.thorough
+def test_pages_are_rendered_by_remote_browser(
+    site: Site, other: Site, tmp_path: Path, files: Path
+) -> None:
+    js_site(site)
+    site.add("/1", f"{SHELL}<script>fetch('{other.url}/data')</script>")
+    with remote_browser(tmp_path) as url:
+        items = crawl(site, tmp_path, "--render", "always", "-s", f"PLAYWRIGHT_CDP_URL={url}")
+        # Ours is the only browser, and it goes on for other crawls.
+        assert not [path for path in files.iterdir() if FOLDER in path.name]
+        with socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2]))):
+            pass
+    assert all(prose(n, 1) in str(items[f"/{n or ''}"]["content"]) for n in range(8))
+    found = stats(tmp_path)
+    assert found["playwright/context_count/remote/True"] == 1
+    assert found["contentspider/render/pages"] == 8
+    assert found["contentspider/render/hosts_refused"] == 1
+    assert not other.requests
+
+
+@pytest.mark.parametrize("options", [(), ("--browser", sys.executable)], ids=["silent", "two"])
+def test_crawl_does_not_begin_without_its_remote_browser(
+    site: Site, tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    (port,) = free_ports(1)
+    url = site.url if options else f"http://127.0.0.1:{port}"
+    remote = ("--render", "always", "-s", f"PLAYWRIGHT_CDP_URL={url}", *options)
+    done = run("crawl", f"{site.url}/", *remote, cwd=tmp_path, check=False)
+    assert done.returncode == Outcome.ERROR
+    assert "PLAYWRIGHT_CDP_URL" in done.stderr
+    assert not site.requests
 
 
 @pytest.mark.thorough

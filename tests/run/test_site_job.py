@@ -49,7 +49,7 @@ interval = "1d"
 """
 # A worker of an engine: `python machine.py STATE RESULT OPTIONS`.
 MACHINE = """
-import json, os, sys
+import json, os, sys, time
 from dataclasses import asdict
 from pathlib import Path
 from contentspider.run import crawl_site, read_sites
@@ -59,16 +59,17 @@ from contentspider.state.stores import remote
 state, result, options = sys.argv[1], Path(sys.argv[2]), json.loads(sys.argv[3])
 if options.pop("dies_before_publishing", False):
     Publisher.publish = lambda *_: os._exit(9)
-    remote.LOCK_SECS = 10.0  # it may die while it renews a lease, and then leaves the lock
 replace = remote.Objects.replace
 def replace_if_up(*given):
     if Path("store-is-down").exists():
         raise remote.RemoteError("the store is down")
+    if Path("store-is-slow").exists():
+        time.sleep(SLOW_SECS)
     return replace(*given)
 remote.Objects.replace = replace_if_up
 (site,) = read_sites("sites.toml", state)
 result.write_text(json.dumps(asdict(crawl_site(site, state, **options))))
-"""
+""".replace("SLOW_SECS", "0.23")
 
 
 class Machines:
@@ -256,6 +257,20 @@ def test_crawl_stops_before_lease_ends_and_goes_on_when_store_answers(machines: 
     assert (machines.lease().number, machines.has_all_items()) == (1, True)
 
 
+def test_crawl_that_hears_too_late_of_its_renewed_lease_goes_on(machines: Machines) -> None:
+    """A slow store renews the lease in time, but the crawl hears of it when it has stopped."""
+    go_on = hold(machines.site, 15)
+    machine = machines.start("first", upload_secs=TIMEOUT)
+    until(lambda: len(machines.site.requests) >= 15)
+    (machines.folder / "store-is-slow").touch()
+    time.sleep(2)  # some renewals
+    go_on()
+    (machines.folder / "store-is-slow").unlink()
+    assert machine.wait(TIMEOUT) == 0
+    assert machines.result("first")["outcome"] == "complete"
+    assert (machines.lease().number, machines.has_all_items()) == (1, True)
+
+
 def test_result_of_dead_machine_is_published_once_by_next(machines: Machines) -> None:
     first = machines.start("first", run="today", dies_before_publishing=True)
     assert first.wait(TIMEOUT) == 9
@@ -289,6 +304,8 @@ def test_command_keeps_state_in_store_and_updates_index(machines: Machines) -> N
 @pytest.mark.thorough
 def test_state_may_be_on_s3(machines: Machines, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("s3fs")
+    import fsspec
+
     (machines.folder / "s3").mkdir()
     with s3_server(machines.folder / "s3") as environment:
         for name, value in environment.items():
@@ -297,7 +314,8 @@ def test_state_may_be_on_s3(machines: Machines, monkeypatch: pytest.MonkeyPatch)
         assert machines.run("first")["outcome"] == "complete"
         assert machines.run("second", only_due=True)["outcome"] == "not_due"
         assert machines.run("third")["items"] == PAGES
-        found = open_objects(machines.state).read("outputs/tea.jsonl")
-        assert found
-        items = [json.loads(line) for line in found[0].splitlines()]
+        # Not a connection that this process has to the server of another test.
+        files, root = fsspec.url_to_fs(machines.state, skip_instance_cache=True)
+        written = files.cat_file(f"{root}/outputs/tea.jsonl")
+    items = [json.loads(line) for line in written.splitlines()]
     assert [item["change"] for item in items] == ["unchanged"] * PAGES

@@ -8,7 +8,7 @@ import pytest
 from contentspider.page.tree.text import SENTENCE_CHARS
 from contentspider.site.vote import objections
 from contentspider.site.vote.objections import OBJECTIONS
-from tests.sites import laid_out, marked, prose, site_of
+from tests.sites import laid_out, marked, prose, site_of, where
 
 NOTICE = "This shop closes at noon on all days of the week, and on holidays it does not open."
 OTHER_NOTICE = "All that is written here was written by people who had nothing better to do then."
@@ -23,6 +23,7 @@ def test_objections_are_listed_once_with_their_weights() -> None:
         ("template_prose", 6.0),
         ("template_section", 6.0),
         ("other_article", 6.0),
+        ("teaser", 6.0),
         ("breadcrumb_trail", 6.0),
         ("page_end", 3.0),
         ("dated", 3.0),
@@ -57,11 +58,33 @@ def with_notice(pages: int, having: int, notice: str = NOTICE) -> list[str]:
     ("pages", "having", "is_template"),
     [(10, 10, True), (10, 8, True), (10, 7, False), (11, 8, False), (5, 5, True), (5, 4, False)],
 )
-def test_prose_repeated_on_many_pages_is_template_text(pages, having, is_template) -> None:
+def test_prose_repeated_in_its_slot_is_template_text(pages, having, is_template) -> None:
     # On 11 pages 7 of 10 others are not more than 70 %; of 5 pages all others must have it.
-    site = site_of(with_notice(pages, having))
+    others = [f"<section>{prose(number, 'other')}</section>" for number in range(2 * pages)]
+    site = site_of([*with_notice(pages, having), *others])
     found = marked(site, objections.template_prose(site, even(site)))
     assert found == ([NOTICE] if is_template else [])
+
+
+@pytest.mark.parametrize(("having", "is_template"), [(9, True), (6, False)])
+def test_prose_of_most_pages_is_template_text_wherever_it_stands(having, is_template) -> None:
+    # Each of three layouts has it on a third of its pages; 6 of 12 pages are not most pages.
+    slots = ["<div class=a>{}</div>", "<center><p>{}</p></center>", "<td>{}</td>"]
+    bodies = [
+        f"<p>{prose(number)}</p>" + (slots[number % 3].format(NOTICE) if number < having else "")
+        for number in range(12)
+    ]
+    site = site_of([*bodies, *(f"<p>{prose(number, 'more')}</p>" for number in range(2))])
+    found = objections.template_prose(site, even(site))
+    assert marked(site, found) == ([NOTICE] if is_template else [])
+
+
+def test_page_may_have_prose_of_the_template_in_its_own_text() -> None:
+    bodies = with_notice(10, 10)
+    bodies[0] += f"<main><q>{NOTICE}</q></main>"
+    site = site_of(bodies)
+    found = objections.template_prose(site, even(site))
+    assert found.tolist() == where(site, lambda slot: slot.endswith("div.note")).tolist()
 
 
 @pytest.mark.parametrize("length", [SENTENCE_CHARS - 1, SENTENCE_CHARS])
@@ -118,8 +141,9 @@ def test_prose_in_varying_rows_is_template_if_on_seventy_percent_of_other_pages(
 ) -> None:
     # six of eight others, and six of ten, each time in another row of one list
     rows = [[(f"row {page % 5}", "notice" if page < 7 else f"own {page}")] for page in range(pages)]
+    rows += [[("elsewhere", f"other {page}")] for page in range(pages)]
     site = laid_out(rows, clusters={f"row {row}": "rows" for row in range(5)})
-    expected = [page < 7 and is_template for page in range(pages)]
+    expected = [page < 7 and is_template for page in range(2 * pages)]
     assert objections.template_prose(site, even(site)).tolist() == expected
 
 
@@ -347,3 +371,71 @@ def test_heading_at_end_of_pages_is_kept() -> None:
 def test_single_short_line_is_not_page_end() -> None:
     site = site_of([f"<p>{prose(number)}</p><p>{ADDRESS[1]}</p>" for number in range(9)])
     assert not objections.page_end(site, even(site)).any()
+
+
+# teasers
+
+
+def teased(entry: str, own: str, *, continues: bool = True) -> list[str]:
+    """Return pages with *own* text and a box with *entry* for each of the two next pages, which
+    begins their text.
+    """
+    bodies = []
+    for number in range(6):
+        boxes = [
+            entry.format(
+                number=other,
+                begins=prose(other if continues else f"{other} {number}", words=12)[:-1],
+            )
+            for other in ((number + 1) % 6, (number + 2) % 6)
+        ]
+        text = f"{prose(number, words=12)[:-1]} and {prose(number, 'goes on')}"
+        bodies.append(f"<main>{own.format(text)}<h3>See also</h3><ul>{''.join(boxes)}</ul></main>")
+    return bodies
+
+
+ENTRY = (
+    "<li class=rel><h4>Kind {number}</h4><p>{begins} ... <a href=/{number}>read more</a></p></li>"
+)
+TEASERS = {"li", "h3"}
+
+
+@pytest.mark.parametrize(
+    ("entry", "own", "continues", "falls"),
+    [
+        (ENTRY, "<div class=text>{}</div>", True, True),
+        # a text of its own that only begins like no other page's
+        (ENTRY, "<div class=text>{}</div>", False, False),
+        # a listing, whose entries are all that it has
+        (ENTRY, "", True, False),
+        # the link stands in another element
+        (
+            "<li class=rel><p>{begins} [\u2026]</p><h4><a href=/{number}>more</a></h4></li>",
+            "<div class=text>{}</div>",
+            True,
+            True,
+        ),
+    ],
+    ids=["box", "own words", "listing", "link apart"],
+)
+def test_teasers_of_other_pages_fall_with_their_entries_and_heading(
+    entry, own, continues, falls
+) -> None:
+    bodies = teased(entry, own, continues=continues)
+    if not own:  # the pages that the listings lead to
+        bodies += [
+            f"<article>{prose(n, words=12)[:-1]} and more {prose(n)}</article>" for n in range(6)
+        ]
+    site = site_of(bodies)
+    likely = np.full(len(site.chars), 0.9, dtype=np.float32)
+    found = objections.teaser(site, likely)
+    in_box = where(site, lambda slot: "li.rel" in slot or slot.endswith("/h3"))
+    assert found.tolist() == (in_box & falls).tolist()
+
+
+def test_heading_that_another_page_repeats_is_no_teaser() -> None:
+    long = "What is worth knowing of the many kinds of tea in the world"
+    site = site_of(
+        [f"<h3>{long}{' and of milk' if n % 2 else '!'}</h3><p>{prose(n)}</p>" for n in range(8)]
+    )
+    assert not objections.teaser(site, even(site)).any()

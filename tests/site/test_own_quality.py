@@ -17,8 +17,9 @@ from contentspider.site.learn.learner import SiteLearner, label_by_own_texts
 from contentspider.site.learn.options import LearningOptions
 from contentspider.site.models.model import SiteModel
 from contentspider.site.own import assessment
-from contentspider.site.own.assessment import measure, predict
+from contentspider.site.own.assessment import measure
 from contentspider.site.own.quality import Quality, TemplateQuality, WorstPage
+from contentspider.site.own.signs import Signs, read_signs
 from contentspider.site.own.texts import OwnText
 from contentspider.site.sample import sample_order
 from contentspider.site.scores import Score, score_of, text_score
@@ -174,22 +175,51 @@ def sidebar_site() -> SiteBlocks:
     return laid_out(pages, chars={f"box {number}": 300 for number in range(5)})
 
 
-@pytest.mark.parametrize(
-    ("box_alone", "f1", "is_doubtful"), [(0.1, 0.99, False), (0.9, 0.8962, True)]
-)
-def test_template_quality_is_predicted_from_agreement(box_alone, f1, is_doubtful) -> None:
+def signs_of_boxes(box: float, alone: float = 0.9) -> Signs:
+    """Return the signs of the pages with a sidebar that is content by these probabilities."""
     site = sidebar_site()
     is_box = np.array(["sidebar" in slot for slot in site.slots])
-    labels = np.where(is_box, 0.1, 0.9)
-    quality = predict(site, labels, np.where(is_box, box_alone, 0.9))
-    story, box = quality.templates
-    assert (story.slot, story.pages, story.f1, story.agreement) == ("body/p.story", 6, 0.99, 1.0)
-    assert (box.slot, box.pages, box.told) == ("body/div.sidebar", 5, 0)
-    assert (box.f1, box.is_doubtful) == (f1, is_doubtful)
-    assert ("the site drops 75% of what" in str(box)) == is_doubtful
-    assert (story.lost, story.is_doubtful) == (0.0, False)
-    assert quality.f1 == round((6 * 0.99 + 5 * f1) / 11, 4)
-    assert (quality.doubtful, quality.is_measured) == ([box] * is_doubtful, False)
+    labels = np.where(is_box, box, 0.9)
+    return read_signs(site, site.pages >= 6, labels, np.where(is_box, alone, 0.9) > 0.5)
+
+
+def test_signs_tell_what_is_undecided_left_out_and_added() -> None:
+    kept = signs_of_boxes(0.9)
+    assert kept == Signs(undecided=0.0, left_out=0.0, repeated=0.0, added=0.0)
+    assert signs_of_boxes(0.1).left_out == 0.75
+    assert signs_of_boxes(0.6).undecided > 0.7
+    assert signs_of_boxes(0.9, alone=0.1).added > 0.7
+    for worse in (signs_of_boxes(0.1), signs_of_boxes(0.6), signs_of_boxes(0.9, alone=0.1)):
+        assert worse.f1 < kept.f1
+        assert worse.advice != kept._replace(repeated=0.5).advice
+
+
+def test_repeated_text_that_is_kept_is_a_sign() -> None:
+    site = laid_out([[("body/div", "the same"), ("body/p", f"story {n}")] for n in range(6)])
+    signs = read_signs(site, site.pages >= 0, np.full(12, 0.9), np.full(12, True))
+    assert 0.3 < signs.repeated < 0.7
+    assert signs.f1 < signs_of_boxes(0.9).f1
+
+
+@pytest.mark.parametrize(
+    ("f1", "pages", "told", "doubted"),
+    [
+        (0.92, 5, 0, True),
+        (0.94, 5, 0, False),
+        (0.92, 4, 0, False),
+        (0.92, 5, 3, False),
+    ],
+)
+def test_common_templates_with_low_prediction_are_doubtful(f1, pages, told, doubted) -> None:
+    template = TemplateQuality("body/p", pages, f1, told, "prose is dropped", ("/a", "/b"))
+    assert template.is_doubtful == doubted
+    assert ("prose is dropped, as on /a and /b" in str(template)) == doubted
+
+
+def test_prediction_has_a_bound() -> None:
+    assert 0.8 < Quality(0.95).at_least < 0.95
+    assert Quality(0.4).at_least == 0
+    assert Quality(0.9, 0.8, 1.0, 7).at_least == 0.9
 
 
 def test_templates_without_measured_pages_get_predicted_quality() -> None:
@@ -211,7 +241,7 @@ def test_templates_without_measured_pages_get_predicted_quality() -> None:
 
 
 def test_quality_text_is_one_line() -> None:
-    assert str(Quality(0.91234)) == "F1 0.912 (predicted)"
+    assert str(Quality(0.91234)).startswith("F1 0.912 (predicted; with 90 % at least 0.8")
     assert str(Quality(0.9, 0.8, 1.0, 7)) == (
         "F1 0.900, precision 0.800, recall 1.000 (measured on 7 pages whose text the site"
         " publishes)"
@@ -284,8 +314,8 @@ def test_site_without_text_raises_error_despite_own_texts() -> None:
 
 
 TEMPLATES = (
-    TemplateQuality("body/p", 9, 0.99, 0.9875),
-    TemplateQuality("body/div", 5, 0.5, 0.75, 4, 0.125),
+    TemplateQuality("body/p", 9, 0.9, 0, "prose is dropped", ("/a", "/b")),
+    TemplateQuality("body/div", 5, 0.5, 4),
 )
 WORST = (WorstPage("https://e.org/ü", 0.25), WorstPage("/b", 1.0))
 
@@ -300,11 +330,10 @@ def test_quality_survives_manifest(quality) -> None:
     assert SiteModel.parse(manifest, model.dump_weights()).quality == quality
 
 
-def test_template_quality_of_earlier_versions_has_no_lost_share() -> None:
-    record: dict[str, object] = Quality(0.9).to_record() | {
-        "templates": [["body/p", 9, 0.9, 0.4, 0]]
-    }
-    assert Quality.parse(record).templates == (TemplateQuality("body/p", 9, 0.9, 0.4),)
+@pytest.mark.parametrize("record", [["body/p", 9, 0.9, 0.4, 3], ["body/p", 9, 0.9, 0.4, 3, 0.1]])
+def test_template_quality_of_earlier_versions_is_read(record: list[object]) -> None:
+    quality = Quality.parse(Quality(0.9).to_record() | {"templates": [record]})
+    assert quality.templates == (TemplateQuality("body/p", 9, 0.9, 3),)
 
 
 @pytest.mark.parametrize(

@@ -179,3 +179,34 @@ def test_article_beside_few_threads_has_comments() -> None:
     threads = [page.replace("class=text", "class=thread") for page in commented(2, 4)]
     site = site_of(threads + commented(6, 5))
     assert not split_comments(site, judged(site))[1].any()
+
+
+@pytest.mark.parametrize(
+    ("name", "is_comment"), [("ticket", False), ("bug", False), ("text", True)]
+)
+def test_comments_of_tickets_are_posts_whatever_else_the_site_has(name, is_comment) -> None:
+    # A wiki beside them has most of the site's prose.
+    tickets = [page.replace("class=text", f"class={name}") for page in commented(6, 2)]
+    wiki = [f"<div class=wiki><p>{prose(n, 'w', words=300)}</p></div>" for n in range(12)]
+    site = site_of([*tickets, *wiki])
+    comments, discussion = split_comments(site, judged(site))
+    below = where(site, lambda slot: "comments" in slot)
+    assert comments.tolist() == (below & is_comment).tolist()
+    assert discussion.tolist() == (below & (not is_comment)).tolist()
+
+
+@pytest.mark.parametrize(("heading", "is_comment"), [("3 comments", True), ("3 places", False)])
+def test_comments_without_names_are_told_by_their_heading_and_days(heading, is_comment) -> None:
+    pages = [
+        f"<h1>{page}</h1><div class=b1><p>{prose(page)}</p><p>{prose(page, 2)}</p></div>"
+        f"<div class=b2><h2>{heading}</h2>"
+        + "".join(
+            f"<div><p>{prose(page, 'c', part)}</p><p>Ada, {part} May 2019</p></div>"
+            for part in (1, 2, 3)
+        )
+        + "</div>"
+        for page in range(6)
+    ]
+    site = site_of(pages)
+    comments, _ = split_comments(site, judged(site, ".b2"))
+    assert comments.tolist() == (where(site, lambda slot: ".b2" in slot) & is_comment).tolist()

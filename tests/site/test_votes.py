@@ -164,9 +164,11 @@ def test_custom_objections_and_voters_take_part_in_vote() -> None:
         free = vote(site, PRIOR, PRIOR, objections=())
         ruled = vote(site, PRIOR, PRIOR, objections=(rule,))
         odds = np.log(free / (1 - free)) - np.log(ruled / (1 - ruled))
-        assert odds == pytest.approx(np.where(menu, shift, 0), abs=1e-3)
+        votes_share = 1 - votes.page_share(site, PRIOR)
+        assert odds == pytest.approx(np.where(menu, shift * votes_share, 0), abs=1e-3)
     loud = Voter("loud", 1e9, lambda site, prior: menu * 0.98 + 0.01)
-    heard = vote(site, PRIOR, PRIOR, voters=(*VOTERS, loud), objections=())
+    even = np.full_like(PRIOR, 0.5)
+    heard = vote(site, even, even, voters=(*VOTERS, loud), objections=())
     assert ((heard > 0.5) == menu).all()
 
 
@@ -244,6 +246,7 @@ def test_vote_sums_voters_relevance_and_objections() -> None:
     odds = votes.mean_odds(site, PRIOR, VOTERS)
     odds = odds + votes.relevance_odds(site, odds)
     odds = odds + votes.needed_odds(site, odds, np.full(6, True))
+    odds = votes.beside_prior(site, odds, PRIOR)
     expected = 1 / (1 + np.exp(-odds))
     assert vote(site, PRIOR, PRIOR, objections=()) == pytest.approx(expected, abs=1e-5)
     assert vote(site, PRIOR, PRIOR).dtype == np.float32

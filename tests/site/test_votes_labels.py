@@ -146,9 +146,11 @@ def test_objection_stops_label_from_following_neighbours() -> None:
     weak = Objection("weak", 0.5, lambda site, prior: label)
     odds = votes.mean_odds(site, prior, VOTERS)
     odds = odds + votes.relevance_odds(site, odds) - 0.5 * label
+    odds = votes.beside_prior(site, odds, prior)
     found = vote(site, prior, prior, objections=(weak,))
     assert found[label] == pytest.approx(1 / (1 + np.exp(-odds[label])), abs=1e-5)
     free = vote(site, prior, prior, objections=())[label][0]
-    assert np.log(free / (1 - free)) - (odds[label][0] + 0.5) == pytest.approx(
+    weakened = 0.5 * (1 - votes.page_share(site, prior)[label][0])
+    assert np.log(free / (1 - free)) - (odds[label][0] + weakened) == pytest.approx(
         -lenient(10) + 1.5 * np.tanh(odds[~label][0] / 2), abs=0.1
     )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from contentspider.state.stores import remote
+from contentspider.state.stores.lease import LEASE_SECS
 from contentspider.state.stores.remote import (
     LOCK_SECS,
     TALKATIVE,
@@ -85,7 +86,7 @@ def test_files_are_uploaded_and_downloaded(objects: Objects, tmp_path: Path) -> 
         ("cat_file", lambda objects, _: objects.read("a"), "a cannot be read"),
         ("get_file", lambda objects, path: objects.download("a", path), "a cannot be read"),
         ("put_file", lambda objects, path: objects.upload(path, "a"), "a cannot be written"),
-        ("makedirs", lambda objects, _: objects.replace("a", b"", ""), "a.lock cannot be written"),
+        ("makedirs", lambda objects, _: objects.replace("a", b"", ""), "a.* cannot be written"),
         ("mv", lambda objects, _: objects.replace("a", b"", ""), "a cannot be written"),
         ("glob", lambda objects, _: objects.folders_with("a"), "it cannot be listed"),
     ],
@@ -110,9 +111,17 @@ def test_store_errors_raise_remote_error(
 
 
 class Clock:
+    """Stands for the clock: time passes when somebody waits."""
+
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.seconds = 1_000.0
-        monkeypatch.setattr(remote.time, "time", lambda: self.seconds)
+        monkeypatch.setattr(remote, "time", self)
+
+    def monotonic(self) -> float:
+        return self.seconds
+
+    def sleep(self, seconds: float) -> None:
+        self.seconds += seconds
 
 
 def test_delayed_writer_writes_nothing(objects: Objects, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -134,30 +143,50 @@ def test_delayed_writer_writes_nothing(objects: Objects, monkeypatch: pytest.Mon
     assert names(objects) == ["x"]
 
 
-def test_lock_names_its_owner_and_expiry(objects: Objects, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_writer_waits_for_lock_of_living_writers(
+    objects: Objects, monkeypatch: pytest.MonkeyPatch
+) -> None:
     clock = Clock(monkeypatch)
     with objects._locked("x.lock", "x"):
         found = objects.read("x.lock")
-        assert found is not None
-        record = json.loads(found[0])
-        assert (record["by"], record["until"]) == (writer(), clock.seconds + LOCK_SECS)
-        clock.seconds += LOCK_SECS - 1
-        with raises(RemoteError, "store-locked", "/x ", f"({writer()})"):
-            objects.replace("x", b"", "")
-        clock.seconds += 1
-        objects.replace("x", b"another's", "")
-        other = json.dumps({**record, "id": "other"}).encode()
-        objects._create("x.lock", other)
+        assert found is not None and json.loads(found[0])["by"] == writer()
+
+        def release(seconds: float) -> None:
+            clock.seconds += seconds
+            objects.delete(["x.lock"])
+
+        monkeypatch.setattr(clock, "sleep", release)
+        objects.replace("x", b"later", "")
+        objects._create("x.lock", b"another's")
     assert objects.read("x.lock") is not None, "it is another's now"
 
+    def take_turns(seconds: float) -> None:
+        clock.seconds += seconds
+        objects.delete(["x.lock"])
+        objects._create("x.lock", json.dumps({"by": "tea:7", "id": clock.seconds}).encode())
 
-@pytest.mark.parametrize("lock", [b"{", b"{}", b"[]", b'{"by": "a", "until": []}', b"\xff"])
-def test_damaged_lock_is_ignored(lock: bytes, objects: Objects) -> None:
+    monkeypatch.setattr(clock, "sleep", take_turns)
+    began = clock.seconds
+    with raises(RemoteError, "store-locked", "/x ", "(tea:7)"):
+        objects.replace("x", b"", "")
+    assert clock.seconds > began + LOCK_SECS
+    assert names(objects) == ["x", "x.lock"], "no part is left"
+
+
+@pytest.mark.parametrize("lock", [b'{"by": "tea:7"}', b"", b"{", b"[]", b"\xff"])
+def test_lock_of_dead_writer_holds_for_lock_secs(
+    lock: bytes, objects: Objects, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    clock = Clock(monkeypatch)
     objects._create("x.lock", lock)
     with pytest.raises(ReplacedError, match=r"/x.lock exists already"):
         objects._create("x.lock", lock)
     objects.replace("x", b"data", "")
+    assert 1_000 + LOCK_SECS < clock.seconds < 1_001 + LOCK_SECS
     assert names(objects) == ["x"]
+    (warning,) = caplog.records
+    assert (lock != b'{"by": "tea:7"}') == ("tea:7" not in warning.getMessage())
+    assert LOCK_SECS <= LEASE_SECS, "else a dead machine blocks a site for longer than its lease"
 
 
 def test_store_without_conditional_writes_is_rejected(

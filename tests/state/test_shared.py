@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import sys
-import time
 import uuid
 from contextlib import closing
 from hashlib import sha256
@@ -16,7 +15,6 @@ import pytest
 from contentspider.state.book.book import Book
 from contentspider.state.book.copying import has_unfinished_run
 from contentspider.state.outcome import FINISHED, SHUTDOWN
-from contentspider.state.stores import remote
 from contentspider.state.stores.remote import (
     Objects,
     RemoteError,
@@ -247,19 +245,6 @@ def test_existing_local_files_are_sent_or_set_aside(
     objects.delete(["site/whole.json"])  # to begin anew: what a machine has comes back
     first.shared.pull()
     assert first.push()
-
-
-def test_expired_lock_of_dead_writer_is_taken_over(
-    first: Machine, objects: Objects, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    lock = {"by": "elsewhere:1", "until": time.time() + 100}
-    objects._create("site/whole.json.lock", json.dumps(lock).encode())
-    first.write(whole="again")
-    with raises(RemoteError, "store-locked", "(elsewhere:1)"):
-        first.push()
-    monkeypatch.setattr(remote.time, "time", lambda: lock["until"] + 1)
-    assert first.push()
-    assert objects.read("site/whole.json.lock") is None
 
 
 def test_store_check_detects_unconditional_writes(

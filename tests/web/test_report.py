@@ -153,9 +153,8 @@ def test_report_shows_doubtful_templates_with_example_pages() -> None:
     model = learner.fit(pages)
     html = site_report(learner, model, pages)
     section = html[html.index("<h2>Doubtful templates") : html.index("<h2>Clusters")]
-    assert f"7 pages with most text at {NOTICE_SLOT}; the site drops " in section
-    assert section.count("Dropped by the site's model only:") == 4
-    assert prose("notice", 0)[:100] in section
+    assert f"7 pages with most text at {NOTICE_SLOT}; " in section
+    assert section.count("Kept by the site's model only:") == 4
     assert "3 more pages of this template" in section
     assert prose(8, 1)[:100] not in section, "both keep it"
     assert "<h2>Doubtful templates" not in site_report(learner, learner.fit(pages[7:]), pages)

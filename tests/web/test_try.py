@@ -13,8 +13,8 @@ import pytest
 
 from contentspider import extract_html
 from tests.conftest import Site, serve
-from tests.crawl.test_pdf import make_pdf
 from tests.officefiles import FILES, TEXT
+from tests.pdffiles import make_pdf
 from tests.sites import prose
 
 pytest.importorskip("starlette")
@@ -198,7 +198,7 @@ def test_running_job_names_its_page_and_can_be_cancelled(
 
 
 def test_pdf_file_is_read(client: TestClient, site: Site) -> None:
-    pytest.importorskip("pypdf")
+    pytest.importorskip("pypdfium2")
     site.add("/report.pdf", make_pdf([["Green tea grows in Uji."]]), kind="application/pdf")
     path, shown = tried(client, f"{site.url}/report.pdf", 0)
     assert "Green tea" in client.get(f"{path}/alone/item.json").json()["content"]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contentspider.crawl.middlewares.robots import BoundedRobots
+from contentspider.ground.robots import RobotsTxt
 from contentspider.state.outcome import Outcome
 from tests.conftest import Site, read_jsonl, run
 from tests.sites import article, small_site
@@ -37,7 +37,7 @@ def crawl(site: Site, folder: Path, code: Outcome) -> tuple[str, dict[str, int]]
     ],
 )
 def test_line_of_robots_txt_that_forbids_is_found(rules: str, line: int) -> None:
-    found = BoundedRobots(rules.encode(), None).forbidding_line("https://e.org/", "contentspider")
+    found = RobotsTxt(rules).forbidding_line("https://e.org/", "contentspider")
     assert found == (line, rules.splitlines()[line - 1].strip())
 
 

@@ -89,6 +89,22 @@ def test_unchanged_pages_are_not_sent_again(validating: Validating) -> None:
     assert again["/3"]["model_version"] != items["/3"]["model_version"]
 
 
+def test_unsent_pages_are_counted_as_when_they_were_read(validating: Validating) -> None:
+    def stats() -> dict[str, int]:
+        validating.crawl("--stats", "stats.json")
+        record = json.loads((validating.folder / "stats.json").read_text())["stats"]
+        prefixes = ("chars/", "page_type/", "items/filtered", "pages/low", "pages/by_prior")
+        names = tuple(f"contentspider/{prefix}" for prefix in prefixes)
+        return {name: count for name, count in record.items() if name.startswith(names)}
+
+    (validating.folder / "models").rename(validating.folder / "others")
+    first = stats()
+    assert first["contentspider/items/filtered"] == 12
+    validating.unsent.clear()
+    assert stats() == first
+    assert len(validating.unsent) == 11
+
+
 def test_pages_with_the_same_body_are_not_read_again(again: Recrawls) -> None:
     def stats(*options: str) -> dict[str, int]:
         again.crawl("--stats", "stats.json", *options)

@@ -67,13 +67,20 @@ REFRESH = re.compile(
 REFRESH_CHARS = 16_000
 REFRESH_META = re.compile(r"http-equiv\s*=\s*[\"']?\s*refresh", re.IGNORECASE)
 BLANKS = str.maketrans("", "", "\t\r\n")
+# A link of a ``Link`` header (RFC 8288, 3): its address, and its parameters.
+HEADER_LINK = re.compile(r'<([^>]*)>((?:\s*;\s*[\w*-]+\s*(?:=\s*(?:"[^"]*"|[^\s;,"]+))?)*)')
+PARAMETER = re.compile(r';\s*(rel|hreflang)\s*=\s*(?:"([^"]*)"|([^\s;,"]+))', re.IGNORECASE)
+MAX_HEADER_CHARS = 10_000
+SEQUENCE = frozenset(("next", "prev", "previous"))  # relations to further pages of a list
+MAX_ALTERNATES = 200  # languages and regions
 
 
 class Head(NamedTuple):
     """The links and the metadata of a page that the spider reads.
 
     *anchors* are triples of ``href``, ``rel`` and the link's text; *links* are the first ``link``
-    elements as ``(rel, type, href)``; *refresh* is a delay in seconds and an address; *has_frames*
+    elements as ``(rel, type, href)``; *alternates* are the links to the page in other languages;
+    *refresh* is a delay in seconds and an address; *has_frames*
     tells whether the page is a frameset.
     """
 
@@ -82,6 +89,7 @@ class Head(NamedTuple):
     feeds: list[str]
     anchors: list[tuple[str, str, str]]
     links: list[tuple[str, str, str]]
+    alternates: list[str]
     generator: str
     refresh: tuple[float, str] | None
     has_frames: bool
@@ -97,6 +105,7 @@ class _HeadReader:
         self._robots: list[str] = []
         self._feeds: list[str] = []
         self._links: list[tuple[str, str, str]] = []
+        self._alternates: list[str] = []
         self._generator = ""
         self._refresh: tuple[float, str] | None = None
         self._has_frames = False
@@ -135,6 +144,10 @@ class _HeadReader:
         if kind in FEED_TYPES:
             self._feeds.append(href)
         rel = " ".join((element.get("rel") or "").lower().split())
+        if href and not SEQUENCE.isdisjoint(rel.split()):
+            self.anchors.append((href, "", ""))
+        elif href and element.get("hreflang") and "alternate" in rel:
+            self._alternates.append(href)
         is_short = 0 < len(href) <= MAX_URL_CHARS
         if is_short and len(self._links) < MAX_HEAD_LINKS and rel not in BROWSER_RELS:
             if (element.get("media") or "").strip().lower() == "print":
@@ -153,6 +166,7 @@ class _HeadReader:
             feeds=[address for address in addresses if address],
             anchors=self.anchors,
             links=self._links,
+            alternates=self._alternates[:MAX_ALTERNATES],
             generator=self._generator,
             refresh=self._refresh,
             has_frames=self._has_frames,
@@ -172,7 +186,7 @@ def read_head(root: _Element, url: str) -> Head:
     for element in root.iter("a", "area", *readers):
         if read := readers.get(element.tag):
             read(element)
-        elif href := element.get("href"):
+        elif href := element.get("href") or element.get("xlink:href"):
             reader.anchors.append((href, element.get("rel") or "", link_text(element)))
     return reader.head()
 
@@ -187,6 +201,19 @@ def link_text(link: _Element) -> str:
         text = (image.get("alt") or "") if image is not None else ""
     text = " ".join(text[:MAX_READ_CHARS].split())[:MAX_TEXT_CHARS].rstrip()
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def header_links(response: Response) -> Iterator[tuple[str, str, bool]]:
+    """Yield the relation, the address, and whether there is a language, of each link of a
+    response's ``Link`` headers.
+    """
+    value = ", ".join(text.decode("latin-1") for text in response.headers.getlist("Link"))
+    for address, parameters in HEADER_LINK.findall(value[:MAX_HEADER_CHARS]):
+        found = {
+            name.lower(): first or other for name, first, other in PARAMETER.findall(parameters)
+        }
+        for relation in found.get("rel", "").lower().split():
+            yield relation, absolute(response.url, address), "hreflang" in found
 
 
 def read_refresh(content: str) -> tuple[float, str] | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,7 +37,7 @@ def option(default: Any, text: str, **where: Any) -> Any:
     return field(metadata={"default": default, "help": text, **where})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CrawlOptions:
     """The checked options of a crawl: ``learn_pages`` is ``CONTENTSPIDER_LEARN_PAGES``."""
 
@@ -90,6 +91,10 @@ class CrawlOptions:
     )
     obey_meta_robots: bool = option(
         True, "Obey noindex and nofollow of pages (meta robots, X-Robots-Tag)."
+    )
+    alternates: bool = option(
+        False, "Request pages in other languages that only hreflang names, in pages and sitemaps"
+        " (docs/fetching.md)."
     )
     obey_directives: bool = option(
         True, "Leave out text that its owner excludes from search engines: data-nosnippet,"
@@ -298,7 +303,7 @@ class CrawlOptions:
             require("monitors", "Spidermon, which EXTENSIONS names,")
         return options
 
-    @property
+    @cached_property
     def learning(self) -> LearningOptions:
         """The options of learning; raises `SettingError` if one of them cannot be used."""
         from contentspider.site.learn.options import LearningOptions, OptionError

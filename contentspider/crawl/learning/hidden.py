@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
+from contentspider.crawl.base.known_page import as_known
 from contentspider.site.hidden import SiteAnswers
 from contentspider.state.crawls.books import HIDDEN_FACT
 from contentspider.state.outcome import HIDDEN_STAT
@@ -63,7 +64,12 @@ class HiddenPages:
 
     def kind_of(self, page: Page, key: str) -> str:
         """Return `SHELL` or `WALL` if a page of a site stands for others that the site hides."""
-        return self._of_site(key).kind_of(page) if self._is_asked and not page.is_document else ""
+        answers = self._of_site(key)
+        if not self._is_asked or page.is_document:
+            return ""
+        if as_known(page) is not None and answers.hidden() is None:
+            return ""  # the page need not be read
+        return answers.kind_of(page)
 
     def of(self, key: str) -> tuple[str, Group] | None:
         """Return how a site hides pages, and the addresses that give one; None if it does not."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from contextlib import suppress
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +14,7 @@ from scrapy.exceptions import DontCloseSpider
 from scrapy.pipelines import ItemPipelineManager
 
 from contentspider.crawl.base.engine import Component, extension, pass_item, wake
+from contentspider.crawl.base.known_page import as_known
 from contentspider.crawl.base.options import CrawlOptions
 from contentspider.crawl.learning.hidden import HiddenPages
 from contentspider.crawl.learning.models import (
@@ -24,6 +27,7 @@ from contentspider.crawl.learning.models import (
 from contentspider.crawl.learning.site_items import pass_site_items
 from contentspider.crawl.queue.keeper import BookKeeper
 from contentspider.ground.addresses import absolute
+from contentspider.ground.errors import StateError
 from contentspider.ground.sites import SiteKeys
 from contentspider.site.models.record import page_id
 
@@ -33,6 +37,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from contentspider.crawl.base.items import Bindings
+    from contentspider.crawl.base.known_page import KnownPage
     from contentspider.page.input.page import Page
     from contentspider.state.book.items import ItemBinding
 
@@ -83,7 +88,8 @@ class ItemHolder(Component):
     def state_of(self, key: str) -> SiteState:
         """Return the state of a site by its key; loads the stored model the first time."""
         if key not in self.sites:
-            state = self.sites[key] = SiteState(key)
+            state = SiteState(key, reading_options=self._reading_options)
+            self.sites[key] = state
             is_of_crawl = self.keeper.is_resumed and (
                 key in learned_sites(self.keeper) or key in unlearned_sites(self.keeper)
             )
@@ -99,6 +105,27 @@ class ItemHolder(Component):
         revisits = self.keeper.revisits
         return is_whole and revisits is not None and key in revisits.stale
 
+    def known_page(self, page: Page, state: SiteState) -> KnownPage | None:
+        """Return a page that need not be read again under the present model; None for others."""
+        known = as_known(page)
+        is_same = known is not None and known.reading.key == state.reading_key
+        return known if is_same else None
+
+    @cached_property
+    def _reading_options(self) -> str:
+        options = self.options
+        prior, fields_file = None, options.fields_file
+        with suppress(StateError):  # who learns, or loads a model, reports a broken prior
+            prior = self.models.prior
+        return repr(
+            (
+                replace(options.learning, fields=""),
+                prior.digest if prior is not None else "",
+                (fields_file.selectors_digest, fields_file.examples_digest),
+                options.site_by,
+            )
+        )
+
     def hold(self, item: Any, hand: ItemBinding) -> bool:
         """Tell whether an item must stop here, because it is held now or was recorded before."""
         keeper = self.keeper
@@ -110,7 +137,9 @@ class ItemHolder(Component):
         # The end of the crawl tells whether a page stands for others that the site hides.
         may_stand = not hand.is_unsent and not self.learning.is_closing
         may_wait = not keeper.is_broken and not page.is_document
-        if may_wait and (
+        if self.known_page(page, state) is not None and state.is_settled:
+            state.note_known()
+        elif may_wait and (
             _must_wait(state, page) or (may_stand and self.hidden.may_be(page, state.key))
         ):
             return self._hold(state, item, hand)

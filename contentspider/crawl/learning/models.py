@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import blake2b
 from threading import Event
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ from contentspider.crawl.learning.learn_process import (
     LearningTimeoutError,
     learn_in_process,
 )
+from contentspider.ground import __version__
 from contentspider.ground.errors import (
     ContentSpiderError,
     NotEnoughTextError,
@@ -34,10 +36,10 @@ from contentspider.site.judge.prior import Prior
 from contentspider.site.models.folder import DRIFT
 from contentspider.site.vote.labels import VOTES
 from contentspider.state.outcome import (
+    DOUBT_STAT,
     DOUBTFUL_STAT,
     F1_STAT,
     LEARNED_STAT,
-    LOST_STAT,
     OUTDATED_STAT,
     PAGES_STAT,
     REFUSED_STAT,
@@ -64,7 +66,7 @@ LEARN_SECS = 300.0
 SAME_SCORE = 0.02
 # From this many pages on, a site is learned early; the model is used if its F1 is high enough.
 FIRST_TRY = 500
-KNOWN_F1 = 0.95
+KNOWN_F1 = 0.94
 
 
 @dataclass(slots=True)
@@ -77,6 +79,7 @@ class SiteState:
     the model was learned from the first pages and will be learned again. *watch* looks for
     templates that the model does not know. *is_stored*: the model is saved for the next crawl.
     *is_outdated*: the site could not be learned again, although its template has changed.
+    *reading_options* tells the options of the crawl that decide what becomes of a page.
     """
 
     key: str
@@ -92,6 +95,7 @@ class SiteState:
     is_stored: bool = False
     try_at: int = 0
     is_outdated: bool = False
+    reading_options: str = ""
 
     @property
     def is_ready(self) -> bool:
@@ -102,6 +106,20 @@ class SiteState:
     def is_busy(self) -> bool:
         """Whether the site is being learned, or its held items are being sent."""
         return bool(self.work and not self.work.done())
+
+    @property
+    def reading_key(self) -> bytes:
+        """A key that changes with all that decides what becomes of the site's pages, beside the
+        pages: its model, the options of the crawl, and the version of this package.
+        """
+        text = f"{__version__} {self.reading_options} {self.key} {self.version}"
+        return blake2b(text.encode("utf-8", "replace"), digest_size=8).digest()
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether the site has a stored model, which does not change at present."""
+        is_new = self.is_early or self.is_outdated or self.is_busy
+        return self.model is not None and self.is_stored and not is_new
 
     @property
     def is_drifted(self) -> bool:
@@ -120,6 +138,11 @@ class SiteState:
             kind = type(error).__name__
             logger.warning("%s: whether its template is new cannot be told (%s)", page.url, kind)
             return False
+
+    def note_known(self) -> None:
+        """Count a page that is as it was when the model was learned."""
+        if self.watch is not None:
+            self.watch.note_known()
 
     def use(self, model: SiteModel) -> None:
         """Use a *model* from now on, and watch whether it knows the site's templates."""
@@ -350,7 +373,7 @@ class CrawlModels:
                 self._stats.set_value(name, 0)
         for template in quality.doubtful:
             self._stats.set_value(prefix + template.slot, template.pages)
-            self._stats.set_value(f"{LOST_STAT}{key}/{template.slot}", template.lost)
+            self._stats.set_value(f"{DOUBT_STAT}{key}/{template.slot}", template.doubt)
             logger.warning(
                 "%s: a template is doubtful: %s. 'contentspider report' shows its pages",
                 key,

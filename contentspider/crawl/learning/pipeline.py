@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import partial
 from itertools import compress
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from scrapy.exceptions import DropItem
 
 from contentspider.crawl.base.engine import Component, extension
 from contentspider.crawl.base.items import ContentItem
+from contentspider.crawl.base.known_page import as_known
 from contentspider.crawl.base.outcomes import DUPLICATE
 from contentspider.crawl.base.state import machine_error
 from contentspider.crawl.learning.holder import ItemHolder
@@ -25,35 +26,49 @@ from contentspider.ground.process_memory import no_collection
 from contentspider.ground.times import now
 from contentspider.page.tree.text import SENTENCE_CHARS
 from contentspider.recrawl.changes import BY_MODEL, UNCHANGED
+from contentspider.site.learn.sampling import page_template
 from contentspider.site.models.record import (
+    PASSING_FIELDS,
     SITE_TYPE,
     Extraction,
     add_own_text,
-    content_hash,
-    own_values,
     page_fields,
     page_id,
 )
 from contentspider.site.models.summary import MIN_CHARS, main_slot
 from contentspider.state.book.items import ItemBinding
+from contentspider.state.book.reading import NO_TEXT, Reading, doubts_of
 from contentspider.state.outcome import DROPPED, EMPTY_SLOTS, EMPTY_STAT, SKIPPED_STAT
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.statscollectors import StatsCollector
 
+    from contentspider.crawl.base.known_page import KnownPage
     from contentspider.crawl.learning.models import SiteState
     from contentspider.page.input.page import Page
     from contentspider.site.models.model import SiteModel
 
 logger = logging.getLogger(__name__)
 
+
+class _Result(NamedTuple):
+    """The *fields* of a page, and what the crawl has made of it (*reading*), which the book keeps
+    for the next crawl if it *may_be_kept*. *outcome* names the stat of the item. *slot* is the slot
+    with most of the prose of a page that has lost all of it.
+    """
+
+    fields: dict[str, object]
+    reading: Reading
+    outcome: str
+    may_be_kept: bool = False
+    slot: str = ""
+
+
 ITEM_FIELDS = {field.name for field in fields(ContentItem)}
 # Fields that are empty unless an option fills them.
 EXTRAS = ("passages", "images", "summary", "records")
 MAX_EMPTY_SLOTS = 50  # slots that get a stat of their own
-# Pages of an unknown template have a lower confidence: blocks in unknown slots count half at most.
-LOW_CONFIDENCE = 0.5
 
 
 class ItemCounts:
@@ -63,49 +78,24 @@ class ItemCounts:
         self._stats = stats
         self._empty_slots: set[str] = set()
 
-    def count(
-        self, page: Page, model: SiteModel | None, extraction: Extraction | None, page_type: str
-    ) -> None:
-        """Count a page, and how much of its text was kept."""
-        count = self._stats.inc_value
+    def count(self, result: _Result, page_type: str) -> None:
+        """Count a page, how much of its text was kept, and doubts about the model's decision."""
+        count, reading = self._stats.inc_value, result.reading
         count(f"contentspider/page_type/{page_type}")
-        lengths = [len(block.text) for block in page.content.blocks]
-        total_chars = content_chars = sum(lengths)
-        if extraction:
-            content_chars = sum(compress(lengths, extraction.kept.tolist()))
-            count("contentspider/items/filtered")
-            self._count_doubts(extraction)
-        elif page.is_document:
-            is_site = page_type == SITE_TYPE
-            count(f"contentspider/items/{'sites' if is_site else 'documents'}")
-        else:
-            count("contentspider/items/unfiltered")
-        count("contentspider/chars/kept", content_chars)
-        count("contentspider/chars/dropped", total_chars - content_chars)
-        if content_chars < SENTENCE_CHARS:
-            self._count_empty(page, model if extraction else None, page_type)
+        count(f"contentspider/items/{result.outcome}")
+        for doubt in reading.doubts:
+            count(f"contentspider/pages/{doubt}")
+        count("contentspider/chars/kept", reading.kept)
+        count("contentspider/chars/dropped", reading.dropped)
+        if reading.empty:
+            self._count_empty(reading.empty, result.slot)
 
-    def _count_doubts(self, extraction: Extraction) -> None:
-        """Count a page if the model's decision is doubtful, by the reason."""
-        if extraction.confidence < LOW_CONFIDENCE:
-            self._stats.inc_value("contentspider/pages/low_confidence")
-        if extraction.by_prior:
-            self._stats.inc_value("contentspider/pages/by_prior")
-        if extraction.is_guess:
-            self._stats.inc_value("contentspider/pages/guessed")
-
-    def _count_empty(self, page: Page, model: SiteModel | None, page_type: str) -> None:
-        """Count a page whose item has less than a sentence, by the reason. A page that lost all of
-        its prose is also counted by the slot with most of the prose. Without a *model* no text is
-        dropped.
+    def _count_empty(self, reason: str, slot: str) -> None:
+        """Count a page whose item has less than a sentence, by the *reason*. A page that lost all
+        of its prose is also counted by the *slot* with most of the prose.
         """
-        slot, prose = main_slot(page, model.slot_of) if model else ("", 0)
-        reason = DROPPED
-        if prose < MIN_CHARS:
-            reason = "no_text"
-        elif page_type == "listing":
-            reason = "listing"
-        elif slot in self._empty_slots or len(self._empty_slots) < MAX_EMPTY_SLOTS:
+        is_listed = slot in self._empty_slots or len(self._empty_slots) < MAX_EMPTY_SLOTS
+        if reason == DROPPED and is_listed:
             self._empty_slots.add(slot)
             self._stats.inc_value(f"{EMPTY_SLOTS}{slot}")
         self._stats.inc_value(EMPTY_STAT + reason)
@@ -210,27 +200,46 @@ class ContentPipeline(Component):
         state = self.holder.site(page.url)
         if kind := self.holder.hidden.kind_of(page, state.key):
             self._skip(kind, "it stands for pages that the site hides")
-        extraction = state.extract(page, self.options.keep_teasers)
-        if extraction is not None and not self._claim_content(hand, extraction):
-            self._skip(DUPLICATE, "another page has its content")
-        values = self._previous_fields(item, hand, state, extraction)
-        if values is None:
-            values = page_fields(
-                page,
-                state.key,
-                extraction,
-                state.version,
-                self._optional_fields,
-                self.field_map.fields(item),
-                partial(self._note_field, hand),
-            )
+        result = self._previous_result(item, hand, state) or self._new_result(item, hand, state)
+        self._claim(hand, result.reading.content_claim)
+        values = result.fields
         values |= {"change": "", "change_ratio": 0.0, "first_seen": "", "changed_at": ""}
         values["also_at"] = []
+        if result.may_be_kept:
+            hand.reading = result.reading
         by_model = self._complete(values, item, hand, state)
         self.field_map.fill(item, values)
-        self._counts.count(page, state.model, extraction, str(values["page_type"]))
-        self._offer_to_sample(hand, state)
+        hand.is_same_item = values["change"] == UNCHANGED and _is_same(values, as_known(page))
+        self._counts.count(result, str(values["page_type"]))
+        self._offer_to_sample(hand, state, result.reading.template)
         return str(values["id"]), BY_MODEL if by_model else str(values["change"])
+
+    def _new_result(self, item: Any, hand: ItemBinding, state: SiteState) -> _Result:
+        """Return the fields of a page under the model of its site."""
+        page = hand.page
+        extraction = state.extract(page, self.options.keep_teasers)
+        fields = page_fields(
+            page,
+            state.key,
+            extraction,
+            state.version,
+            self._optional_fields,
+            self.field_map.fields(item),
+            partial(self._note_field, hand),
+        )
+        reading, slot = self._read(page, extraction, state), ""
+        if reading.kept < SENTENCE_CHARS:
+            model = state.model if extraction is not None else None
+            reason, slot = _why_empty(page, model, str(fields["page_type"]))
+            reading = replace(reading, empty=reason)
+        if extraction is not None:
+            may_be_kept = page.corrections is None and reading.empty != DROPPED
+            is_whole = bool(page.content.blocks)
+            return _Result(fields, reading, "filtered", may_be_kept and is_whole, slot)
+        outcome = "unfiltered"
+        if page.is_document:
+            outcome = "sites" if fields["page_type"] == SITE_TYPE else "documents"
+        return _Result(fields, reading, outcome, slot=slot)
 
     def _note_field(self, hand: ItemBinding, name: str, page: Page, error: Exception) -> None:
         """Note that a field of a page cannot be made. The next crawl reads the page in full."""
@@ -245,28 +254,19 @@ class ContentPipeline(Component):
         self.stats.inc_value(f"{SKIPPED_STAT}{reason}")
         raise SkippedItem(reason, message)
 
-    def _previous_fields(
-        self, item: Any, hand: ItemBinding, state: SiteState, extraction: Extraction | None
-    ) -> dict[str, object] | None:
+    def _previous_result(self, item: Any, hand: ItemBinding, state: SiteState) -> _Result | None:
         """Return the fields that the book has of a page which the server did not send (304).
         Return None if they may differ now.
         """
-        keeper, page = self.holder.keeper, hand.page
-        if not hand.is_unsent or extraction is None or not self._is_reusable(item):
+        known = self.holder.known_page(hand.page, state)
+        if known is None or not hand.is_unsent or not self._is_reusable(item):
             return None
-        assert keeper.revisits
-        if keeper.book.own_texts.has(state.key, page.url):
+        if self.holder.keeper.book.own_texts.has(state.key, known.url):
             return None
-        fields_before = keeper.revisits.item(page.url)
-        if fields_before.keys() != ITEM_FIELDS or any(map(fields_before.get, EXTRAS)):
+        if known.item.keys() != ITEM_FIELDS or any(map(known.item.get, EXTRAS)):
             return None
-        if fields_before["content_hash"] != content_hash(extraction.text):
-            return None
-        return fields_before | {
-            "crawled_at": now(),
-            "model_version": state.version,
-            "fields": own_values(page, extraction),
-        }
+        values = known.item | {"crawled_at": now(), "model_version": state.version}
+        return _Result(values, known.reading, "filtered", may_be_kept=True)
 
     def _is_reusable(self, item: Any) -> bool:
         """Tell whether the book can have all fields of an item as this crawl would fill them."""
@@ -294,16 +294,21 @@ class ContentPipeline(Component):
                 return keeper.revisits.compare(values, hand, state)
         return False
 
-    def _claim_content(self, hand: ItemBinding, extraction: Extraction) -> bool:
-        """Claim the content of a page for its canonical address, in crawls of `SiteSpider`. Return
-        False if another page has claimed it.
-        """
-        keeper, duplicates = self.holder.keeper, getattr(self.crawler.spider, "duplicates", None)
+    def _content_claim(self, page: Page, content: str) -> bytes:
+        """Return the claim on the content of a page, in crawls of `SiteSpider`; b"" for none."""
         # A user's spider may have an attribute of this name, too.
-        claim = getattr(duplicates, "claim_content", None)
-        if claim is None or hand.page_row is None or keeper.is_inspection or keeper.is_broken:
-            return True
-        return bool(claim(hand.page, extraction.text, hand.page_row))
+        duplicates = getattr(self.crawler.spider, "duplicates", None)
+        claim_of = getattr(duplicates, "content_claim", None)
+        return claim_of(page, content) if claim_of is not None else b""
+
+    def _claim(self, hand: ItemBinding, claim: bytes) -> None:
+        """Claim the content of a page for its address. Skip the page if another has claimed it."""
+        keeper = self.holder.keeper
+        if not claim or hand.page_row is None or keeper.is_inspection or keeper.is_broken:
+            return
+        with keeper.guarded:
+            if not keeper.book.claims.claim([claim], hand.page_row):
+                self._skip(DUPLICATE, "another page has its content")
 
     def _copies_of(self, page_id: str, row: int | None) -> list[str]:
         """Return the addresses of the copies of a page in this crawl and in earlier crawls."""
@@ -313,20 +318,48 @@ class ContentPipeline(Component):
             return sorted(copies)
         return keeper.revisits.known_copies.addresses(page_id, copies)
 
-    def _offer_to_sample(self, hand: ItemBinding, state: SiteState) -> None:
+    def _read(self, page: Page, extraction: Extraction | None, state: SiteState) -> Reading:
+        """Return what the crawl has made of a page, without the claims of the spider."""
+        claim = self._content_claim(page, extraction.text) if extraction is not None else b""
+        lengths = [len(block.text) for block in page.content.blocks]
+        total = kept = sum(lengths)
+        if extraction is not None:
+            kept = sum(compress(lengths, extraction.kept.tolist()))
+        template = page_template(page) if lengths else b""
+        doubts = doubts_of(extraction) if extraction is not None else ()
+        return Reading(state.reading_key, kept, total - kept, doubts, template, claim)
+
+    def _offer_to_sample(self, hand: ItemBinding, state: SiteState, template: bytes) -> None:
         """Offer a page to the sample of its site, which reports and later models need."""
         keeper, page = self.holder.keeper, hand.page
         if not (keeper.is_durable or state.is_early) or keeper.is_inspection or keeper.is_broken:
             return
-        if page.is_document or not page.content.blocks:
+        if page.is_document or not template:
             return
         with keeper.guarded:
             is_first = keeper.book.own_texts.has(state.key, page.url)
             is_first |= bool(self.holder.models.fields_file.example_url(page.url))
-            keeper.book.sample.offer(state.key, page, is_first, hand.content)
+            keeper.book.sample.offer(state.key, page, is_first, hand.content, template)
 
     def _warn_once(self, key: str, message: str) -> None:
         """Log a warning, unless one with the same *key* was logged before."""
         if key not in self._warned:
             self._warned.add(key)
             logger.warning(message)
+
+
+def _is_same(fields: dict[str, object], known: KnownPage | None) -> bool:
+    """Tell whether an item has the fields of the last crawl, but for those of this crawl."""
+    if known is None or fields["content_hash"] != known.item.get("content_hash"):
+        return False
+    return all(fields[name] == known.item.get(name) for name in fields.keys() - PASSING_FIELDS)
+
+
+def _why_empty(page: Page, model: SiteModel | None, page_type: str) -> tuple[str, str]:
+    """Return why the item of a page has less than a sentence, and the slot with most of the page's
+    prose. Without a *model* no text is dropped.
+    """
+    slot, prose = main_slot(page, model.slot_of) if model else ("", 0)
+    if prose < MIN_CHARS:
+        return NO_TEXT, slot
+    return ("listing" if page_type == "listing" else DROPPED), slot

@@ -50,6 +50,8 @@ BODY_VALIDATOR = "body:"
 # Headers that change how a page is read.
 READING_HEADERS = ("Content-Type", "X-Robots-Tag")
 CONDITIONAL_HEADERS = {"etag": "If-None-Match", "last_modified": "If-Modified-Since"}
+# The ETag of a compressed body: the name of the coding follows the tag of the file.
+CODED_ETAG = re.compile(r'((?:W/)?"[^"]+?)-{1,2}(?:gzip|deflate|br|zstd)"')
 
 
 class ConditionalMiddleware(Component):
@@ -89,7 +91,7 @@ class ConditionalMiddleware(Component):
         revisits = self.keeper.revisits
         if response.status != NOT_MODIFIED_STATUS or known_id is None or revisits is None:
             return response
-        page = revisits.stored_page(known_id)
+        page = self._unchanged(request, response, known_id) or revisits.stored_page(known_id)
         is_same_body = SAME_BODY in response.flags
         if page is None or (not is_same_body and self._must_check(request)):
             # If this crawl reads pages in another way than the last crawl, a difference does not
@@ -102,6 +104,15 @@ class ConditionalMiddleware(Component):
         self.stats.inc_value(f"contentspider/pages/{kind}")
         fields = {"headers": response.headers, "flags": [*response.flags, NOT_MODIFIED]}
         return HtmlResponse(response.url, request=request, encoding="utf-8", **fields)
+
+    def _unchanged(self, request: Request, response: Response, known_id: str) -> Page | None:
+        """Return a page that this crawl would read as the last one; None if it must be read."""
+        assert self.keeper.revisits
+        state = self.holder.site(response.url)
+        if not state.is_settled or request.meta.get("redirect_urls"):
+            return None
+        page = self.keeper.revisits.unchanged_page(known_id, state.reading_key)
+        return page if page is not None and page.url == response.url else None
 
     def _must_check(self, request: Request) -> bool:
         """Count an answer 304 of a site; tell whether its page must be fetched as a check."""
@@ -150,12 +161,18 @@ def body_validator(response: Response, reading_key: str) -> str:
 
 
 def conditional_headers(previous: PageVersion | OwnAnswer) -> dict[str, str]:
-    """Return the headers that request an address only if it has changed since *previous*."""
+    """Return the headers that request an address only if it has changed since *previous*.
+
+    Apache's mod_deflate and mod_brotli add the coding to the ETag of a compressed body, but compare
+    with the tag of the file (2.4.71): both tags are sent.
+    """
     headers = {}
     for name, header_name in CONDITIONAL_HEADERS.items():
         validator = getattr(previous, name)
         if validator and not validator.startswith(BODY_VALIDATOR):
             headers[header_name] = validator
+    if coded := CODED_ETAG.fullmatch(headers.get("If-None-Match", "")):
+        headers["If-None-Match"] += f', {coded[1]}"'
     return headers
 
 
@@ -185,8 +202,9 @@ def note_answer(
         is_unsent and SAME_BODY not in response.flags,
     )
     with keeper.guarded:
-        known_links = known_page.links if known_page is not None else None
-        number = keeper.book.answers.put_links(links, known_links)
+        number = known_page.links if known_page is not None else None
+        if not (is_unsent and links):  # otherwise the links are those of the known page
+            number = keeper.book.answers.put_links(links, number)
         keeper.book.answers.put(row, replace(answer, links=number))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from scrapy import Request
@@ -12,6 +13,7 @@ from scrapy.http import HtmlResponse, Response, TextResponse
 from scrapy.utils.asyncio import run_in_thread
 
 from contentspider.crawl.base.engine import Component, extension, header, tree_of
+from contentspider.crawl.base.links import header_links
 from contentspider.crawl.base.meta import (
     BINDINGS_META_KEY,
     CHECK_META_KEY,
@@ -110,6 +112,7 @@ class BlocksMiddleware(Component):
         elif kind and getattr(self.crawler.spider, "reads_documents", False):
             page = await self.documents.read(response)
         if page is not None:
+            page = _with_canonical(page, response)
             self._count_truncated(page)
             request.meta[PAGE_META_KEY] = page
             request.meta[BINDINGS_META_KEY] = self.holder.bindings
@@ -205,6 +208,14 @@ class PagesMiddleware(Component):
             return True
         bindings.put(item, hand)
         return False
+
+
+def _with_canonical(page: Page, response: Response) -> Page:
+    """Return a page with the canonical address that a ``Link`` header names, if it names none."""
+    if page.hints.canonical or b"Link" not in response.headers:
+        return page
+    targets = (target for relation, target, _ in header_links(response) if relation == "canonical")
+    return replace(page, hints=replace(page.hints, canonical=next(targets, "")))
 
 
 async def _run_off_loop(

@@ -5,17 +5,19 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable
+from datetime import datetime, timedelta, timezone
+from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Request, Spider, signals
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response, TextResponse
-from scrapy.robotstxt import ProtegoRobotParser
+from scrapy.robotstxt import RobotParser
 from scrapy.utils.httpobj import urlparse_cached
+from scrapy.utils.python import to_unicode
 
 from contentspider.crawl.base.engine import space_out
 from contentspider.crawl.base.links import ROBOT_NAMES
@@ -23,6 +25,8 @@ from contentspider.crawl.base.meta import SITEMAPS_META_KEY, START_META_KEY
 from contentspider.crawl.base.options import CrawlOptions
 from contentspider.crawl.middlewares.failures import why
 from contentspider.crawl.middlewares.guard import RefusedError
+from contentspider.ground.robots import RobotsTxt
+from contentspider.page.about.dates import parse_date
 from contentspider.state.outcome import CAPPED_STAT
 
 if TYPE_CHECKING:
@@ -33,48 +37,33 @@ logger = logging.getLogger(__name__)
 MAX_ROBOTS_BYTES = 512_000  # RFC 9309 asks for at least 500 KiB; Google reads no more
 TOO_MANY_REQUESTS = 429
 # Directives that have a value after a colon. Other texts before a colon are names of agents.
-VALUED = ("unavailable_after", "max-snippet", "max-image-preview", "max-video-preview")
+UNAVAILABLE = "unavailable_after"
+VALUED = (UNAVAILABLE, "max-snippet", "max-image-preview", "max-video-preview")
 MAX_DIRECTIVES_CHARS = 2_000
-# The parser reads the usual misspellings, too.
-DISALLOW = re.compile(r"\s*d[a-z]*l[ao]w\s*:", re.IGNORECASE)
 MAX_LINE_CHARS = 60  # of a line of robots.txt that is shown
 NOINDEX = "noindex"
+# What follows a comma in a date: "Sunday, 28 Nov 2027", "Nov 28, 2027", "Sunday, Nov 28".
+DATE_PART = re.compile(r"(?:[a-z]+\.? )?\d")
 
 
 class RobotsUnreadError(RefusedError):
     """Raised for a request to a host whose robots.txt could not be read: retry it another day."""
 
 
-class BoundedRobots(ProtegoRobotParser):
+class BoundedRobots(RobotParser):
     """A robots.txt parser that reads only the first `MAX_ROBOTS_BYTES`."""
 
-    def __init__(self, robotstxt_body: bytes, spider: Spider | None) -> None:
-        super().__init__(robotstxt_body, spider)
-        self._lines = robotstxt_body.decode("utf-8", "replace").splitlines()
+    def __init__(self, body: bytes) -> None:
+        self.file = RobotsTxt(body[:MAX_ROBOTS_BYTES].decode("utf-8", "replace"))
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, robotstxt_body: bytes) -> BoundedRobots:
         """Return the parser for the body of a robots.txt."""
-        return cls(robotstxt_body[:MAX_ROBOTS_BYTES], crawler.spider)
+        return cls(robotstxt_body)
 
-    def forbidding_line(self, url: str, agent: str) -> tuple[int, str] | None:
-        """Return the number and the text of the line that forbids an address. That is the first
-        line without which, and without all later ones that forbid, it would be allowed; None if
-        no line says so.
-        """
-        rules = [number for number, line in enumerate(self._lines) if DISALLOW.match(line)]
-
-        def forbids(count: int) -> bool:
-            lines = list(self._lines)
-            for number in rules[count + 1 :]:
-                lines[number] = "Disallow:"  # it forbids nothing, and keeps the groups apart
-            body = "\n".join(lines).encode()
-            return not ProtegoRobotParser(body, self.spider).allowed(url, agent)
-
-        if not rules:
-            return None
-        line = rules[bisect_left(range(len(rules) - 1), 1, key=forbids)]
-        return line + 1, self._lines[line].strip()
+    def allowed(self, url: str | bytes, user_agent: str | bytes) -> bool:
+        """Tell whether a user agent may fetch an address."""
+        return self.file.allows(to_unicode(url), to_unicode(user_agent))
 
 
 class RobotsMiddleware(RobotsTxtMiddleware):
@@ -102,7 +91,7 @@ class RobotsMiddleware(RobotsTxtMiddleware):
         if request.meta.get(SITEMAPS_META_KEY):
             parser = await self.robot_parser(request)
             self._refuse_unread(request)
-            sitemaps = parser.rp.sitemaps if isinstance(parser, BoundedRobots) else ()
+            sitemaps = parser.file.sitemaps if isinstance(parser, BoundedRobots) else ()
             body = "".join(f"Sitemap: {address}\n" for address in sitemaps).encode()
             # The flag tells other components that this response was not downloaded.
             return TextResponse(request.url, body=body, encoding="utf-8", flags=["cached"])
@@ -124,7 +113,7 @@ class RobotsMiddleware(RobotsTxtMiddleware):
         where = f"the rules of {file} forbid it"
         if isinstance(parser, BoundedRobots):
             agent = self._robotstxt_useragent or self._default_useragent
-            if found := parser.forbidding_line(request.url, str(agent)):
+            if found := parser.file.forbidding_line(request.url, str(agent)):
                 where = f"line {found[0]} of {file} forbids it ({found[1][:MAX_LINE_CHARS]})"
         return RefusedError("robots", f"it may not be fetched: {where}")
 
@@ -135,7 +124,7 @@ class RobotsMiddleware(RobotsTxtMiddleware):
             parser = await self.robot_parser(request)
             agent = self._robotstxt_useragent or self._default_useragent
             has_rules = isinstance(parser, BoundedRobots) and self._max_delay > 0
-            delay = float(parser.rp.crawl_delay(agent) or 0) if has_rules else 0.0
+            delay = parser.file.crawl_delay(str(agent)) if has_rules else 0.0
             self._delays[netloc] = min(delay, self._max_delay)
             if delay:
                 logger.info(f"{netloc}: robots.txt asks for {delay:g} s between requests")
@@ -210,19 +199,50 @@ def robots_directives(headers: Iterable[bytes], metas: Iterable[str] = ()) -> se
     """Return a page's directives for every robot and for this crawler, in lower case.
 
     *headers* are the values of its X-Robots-Tag headers, *metas* the contents of its robots meta
-    tags. "none" also gives the two directives that it stands for.
+    tags. "none" also gives the two directives that it stands for, and "unavailable_after" gives
+    "noindex" when its date has passed.
 
     >>> sorted(robots_directives([b"noarchive, contentspider: noindex", b"otherbot: nofollow"]))
     ['noarchive', 'noindex']
     """
-    words = (word for content in metas for word in content[:MAX_DIRECTIVES_CHARS].split(","))
-    directives = {word.strip().lower() for word in words}
+    directives = {word for content in metas for word in _words(content)}
     for value in headers:
         agent = ""
-        for word in value[:MAX_DIRECTIVES_CHARS].decode("latin-1").lower().split(","):
-            name, colon, directive = word.partition(":")
-            if colon and name.strip() not in VALUED:
-                agent, word = name.strip(), directive
+        for word in _words(value.decode("latin-1")):
+            name, colon, directive = map(str.strip, word.partition(":"))
+            if colon and name not in VALUED:
+                agent, word = name, directive
             if agent in ("", *ROBOT_NAMES):
-                directives.add(word.strip())
-    return directives | {"noindex", "nofollow"} if "none" in directives else directives
+                directives.add(word)
+    if any(word.startswith(UNAVAILABLE) and _has_passed(word) for word in directives):
+        directives.add(NOINDEX)
+    return directives | {NOINDEX, "nofollow"} if "none" in directives else directives
+
+
+def _words(text: str) -> list[str]:
+    """Return the directives of a header or tag in lower case. A date may have commas."""
+    words: list[str] = []
+    for part in map(str.strip, text[:MAX_DIRECTIVES_CHARS].lower().split(",")):
+        if words and UNAVAILABLE in words[-1] and DATE_PART.match(part):
+            words[-1] += f", {part}"
+        else:
+            words.append(part)
+    return words
+
+
+def _has_passed(directive: str) -> bool:
+    """Tell whether the date of a directive has passed. A date without a zone is in UTC, one without
+    a time lasts until its day ends; one that cannot be read has not passed.
+    """
+    text = directive.partition(":")[2].strip()
+    try:
+        moment = parsedate_to_datetime(text)
+    except ValueError:
+        date = parse_date(text)
+        if not date:  # as for a date to come
+            return False
+        moment = datetime.fromisoformat(date)
+        moment += timedelta(days=1) if len(date) == len("2027-11-28") else timedelta()
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=timezone.utc)
+    return moment < datetime.now(timezone.utc)

@@ -414,7 +414,9 @@ class ItemRecorder:
             has_changed = hand.text is not None or version.item is None
             base = version.page if has_changed else version.item
         is_new, number = book.items.record(hand, line, reason, base)
-        if is_new and hand.page_id:
+        if is_new and hand.page_id and hand.is_same_item and number is not None:
+            book.visits.keep_item(hand.page_id)
+        elif is_new and hand.page_id:
             item = None
             if number is not None:
                 number, item = book.items.by_our_names(number, hand.names)

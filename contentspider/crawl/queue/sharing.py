@@ -15,10 +15,7 @@ from scrapy.utils.asyncio import run_in_thread
 
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.process_memory import MB, spare_memory
-from contentspider.index.engine import create_engine, redacted_url
-from contentspider.index.errors import IndexDamagedError
-from contentspider.index.operations import sync
-from contentspider.index.schema import SchemaMismatchError
+from contentspider.index.errors import redacted_url
 from contentspider.state.book.database import MemoryShortError
 from contentspider.state.crawls.folder import index_url
 from contentspider.state.stores.models import SharedModels
@@ -108,8 +105,11 @@ class Indexing:
 
     def check(self) -> None:
         """Raise `EngineError` if a URL names no index, or the package of its engine is missing."""
-        for url in self._urls:
-            create_engine(url)
+        if self._urls:
+            from contentspider.index.engine import create_engine  # loads the search
+
+            for url in self._urls:
+                create_engine(url)
 
     async def run(self, book: Path) -> None:
         """Bring the changes in a *book* into the indexes. Failures are logged and counted; the
@@ -129,8 +129,7 @@ class Indexing:
                     f": run 'contentspider index sync {book.stem} {redacted_url(url)}', or crawl"
                     " again"
                 )
-                if isinstance(error, (SchemaMismatchError, IndexDamagedError)):
-                    # the error says what helps
+                if error.code in ("index-schema", "index-damaged"):  # the error says what helps
                     advice = ""
                 logger.error(f"{error}. The index misses changes that the book has{advice}")
                 continue
@@ -144,13 +143,16 @@ class Indexing:
         """Update an index in a thread. After a signal, the thread ends with its batch. If it still
         waits for the engine then, it is left behind, and dies with the process.
         """
+        from contentspider.index import operations
+
         loop = asyncio.get_running_loop()
         result: asyncio.Future[Report] = loop.create_future()
         report_progress = self._progress_reporter(url)
 
         def work() -> None:
             try:
-                report = sync(book, url, self._force, self._take_over, report_progress)
+                given = (book, url, self._force, self._take_over, report_progress)
+                report = operations.sync(*given)
                 settle, value = result.set_result, report
             except BaseException as error:  # noqa: BLE001 - the crawl raises it
                 settle, value = result.set_exception, error  # type: ignore[assignment]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from contentspider.ground.errors import ContentSpiderError
@@ -15,6 +16,7 @@ from contentspider.site.models.record import (
     own_values,
     page_fields,
 )
+from contentspider.state.book.reading import Reading, doubts_of
 
 if TYPE_CHECKING:
     from contentspider.crawl.base.options import CrawlOptions
@@ -118,6 +120,14 @@ class Refilter:
             and state.model is not None
             and model not in (state.version, UNFILTERED)
         )
+
+    def renewed(self, state: SiteState, page: Page, data: bytes) -> bytes:
+        """Return the reading of a page whose content stays the same under the current model."""
+        reading, extraction = Reading.load(data), state.extract(page, self._keep_teasers)
+        if reading is None or extraction is None:
+            return b""
+        doubts = doubts_of(extraction)
+        return replace(reading, key=state.reading_key, doubts=doubts).dump()
 
     def new_fields(
         self, state: SiteState, page: Page, old_content_hash: str

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from contentspider.crawl.base.known_page import KnownPage, as_known
 from contentspider.crawl.revisits.comparison import PageComparison
 from contentspider.crawl.revisits.copies import KnownCopies
 from contentspider.crawl.revisits.due_pages import Lastmods, due_pages
@@ -15,12 +16,14 @@ from contentspider.crawl.revisits.gone import no_exclusion
 from contentspider.crawl.revisits.knowledge import CrawlKnowledge
 from contentspider.crawl.revisits.refilter import Refilter
 from contentspider.crawl.revisits.replaced import ReplacedPages
+from contentspider.ground.errors import StateError
 from contentspider.recrawl.changes import BY_FIELDS, BY_PAGE, CHANGED, LIVE, MOVED, REFILTERED
 from contentspider.recrawl.difference import layout_hash, text_hash
 from contentspider.recrawl.judge import judge
 from contentspider.site.models.record import UNFILTERED, is_site_item, page_id
 from contentspider.state.book.contents import PAGE
 from contentspider.state.book.pages import is_live
+from contentspider.state.book.reading import Reading
 from contentspider.state.book.visits import Visit
 
 if TYPE_CHECKING:
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
     from contentspider.page.input.page import Page
     from contentspider.recrawl.judge import Change, Facts
     from contentspider.site.models.failures import Failures
+    from contentspider.state.book.answers import Answer
     from contentspider.state.book.book import Book
     from contentspider.state.book.items import ItemBinding
     from contentspider.state.book.pages import PageVersion
@@ -90,7 +94,7 @@ class Revisits:
         self._states[state.key] = state
         page, row = hand.page, hand.page_row
         base, move_reason = self._baseline(fields, page, row)
-        hashes = text_hash(page), layout_hash(page)
+        hashes = _hashes(page, base)
         facts = self._comparison.facts(base, fields, page, hashes[0], state)
         facts = replace(facts, is_moved=bool(move_reason))
         change = judge(facts, self._knowledge.of(fields["site"]))
@@ -113,6 +117,7 @@ class Revisits:
             base=base,
             reason=move_reason,
             page=self._stored_number(hand),
+            reading=_reading(hand, answer),
         )
         hand.text = fields["content"] if visit.has_new_content else None
         version = self._book.visits.write(visit, change, answer, row)
@@ -211,6 +216,30 @@ class Revisits:
             page = replace(page, own=None)
         return page if page.content.fits(self._options.obey_directives) else None
 
+    def same_reading(self, page: Page) -> Reading | None:
+        """Return what the last crawl has made of a page; None if its text was another."""
+        version = self.known_page(page.url)
+        is_same = version is not None and version.text_hash == text_hash(page)
+        return Reading.load(version.reading) if version is not None and is_same else None
+
+    def unchanged_page(self, page_id: str, key: bytes) -> Page | None:
+        """Return a page that the server did not send as `KnownPage`, if its result has this *key*
+        (`Reading`) and its item is not damaged; otherwise None.
+        """
+        version = self._known.page(page_id)
+        reading = Reading.load(version.reading) if version is not None else None
+        if version is None or reading is None or reading.key != key:
+            return None
+        item = self._known.item_in(version.item)
+
+        def read() -> Page:
+            page = self.stored_page(page_id)
+            if page is None:
+                raise StateError(f"{version.url}: the book does not have the page any more")
+            return page
+
+        return KnownPage(version.url, reading, item, read).as_page() if item else None
+
     def _distrust(self, site: str, url: str) -> None:
         """Stop trusting the "not modified" answers of a site, in later runs, too."""
         if site in self._distrusted:
@@ -287,6 +316,21 @@ def _is_stored(
     if is_unsent and base.id == page_id(page.url):
         return True
     return page.own is None and page.content.fits(True) and page.content.fits(False)
+
+
+def _hashes(page: Page, base: PageVersion | None) -> tuple[str, str]:
+    """Return the hashes of a page's text and layout; of an unchanged page, those of *base*."""
+    if base is not None and as_known(page) is not None:
+        return base.text_hash, base.layout_hash
+    return text_hash(page), layout_hash(page)
+
+
+def _reading(hand: ItemBinding, answer: Answer) -> bytes:
+    """Return the reading of an item's page for the next crawl, b"" if it must be read again."""
+    reading = hand.reading
+    if reading is not None and not reading.claims:
+        reading = reading.with_claims(answer.reading)
+    return reading.dump() if reading is not None else b""
 
 
 def _has_changed(facts: Facts, change: Change) -> bool:

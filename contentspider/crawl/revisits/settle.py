@@ -72,9 +72,10 @@ class Settlement:
             return
         fields = self._refilter.new_fields(state, page, version.content_hash)
         if version.run <= self._book.pages.published:
-            self._settle_known(version, state, fields)
+            self._settle_known(version, page, state, fields)
         elif fields is None:
-            self._book.pages.put(replace(version, model=state.version))
+            reading = self._refilter.renewed(state, page, version.reading)
+            self._book.pages.put(replace(version, model=state.version, reading=reading))
         else:
             visit = self._book.visits.again(version)
             facts = self._facts(visit.base, fields, page, visit, state)
@@ -84,19 +85,27 @@ class Settlement:
                 content_hash=fields["content_hash"],
                 content=None,
                 model=state.version,
+                reading=b"",
             )
             self._write(version, visit, fields)
 
     def _settle_known(
-        self, known: PageVersion, state: SiteState, fields: dict[str, Any] | None
+        self, known: PageVersion, page: Page, state: SiteState, fields: dict[str, Any] | None
     ) -> None:
         """Write the result of a page that this crawl has not visited."""
         book = self._book
         version = replace(
-            known, number=0, run=book.runs.current, origin=BY_MODEL, record=0, model=state.version
+            known,
+            number=0,
+            run=book.runs.current,
+            origin=BY_MODEL,
+            record=0,
+            model=state.version,
+            reading=b"",
         )
         if fields is None:
-            book.pages.put(version)
+            reading = self._refilter.renewed(state, page, known.reading)
+            book.pages.put(replace(version, reading=reading))
             return
         ratio = change_ratio(book.known.content(known.id) or "", fields["content"])
         change = Change(REFILTERED, CAUSE_MODEL, ratio)

@@ -57,6 +57,7 @@ class DiscoverySpider(Spider):
     sitemap_reader: SitemapReader
     sitemaps: bool
     reads_documents: bool
+    follows_alternates: bool
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -144,7 +145,7 @@ class DiscoverySpider(Spider):
 
     def sitemap_requests(self, response: Response, level: int) -> Iterator[list[Request]]:
         """Yield the requests for each address of a sitemap: its pages, or an index's sitemaps."""
-        addresses, is_index = read_sitemap(response)
+        addresses, is_index = read_sitemap(response, self.follows_alternates)
         is_empty = True
         for address, lastmod in addresses:
             is_empty = False

@@ -3,26 +3,35 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from hashlib import blake2b
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import parse_qsl, urlencode
 
+from scrapy.utils.datatypes import LocalCache
 from w3lib.url import canonicalize_url
 
+from contentspider.crawl.base.known_page import as_known
 from contentspider.crawl.base.outcomes import Retry
 from contentspider.crawl.revisits.copies import MIN_TEXT_CHARS
 from contentspider.ground.addresses import absolute, clean_address, split_address
 from contentspider.recrawl.counters import without_counter
 from contentspider.site.models.record import page_id
+from contentspider.site.title import page_title
+from contentspider.state.book.reading import dump_claims
 
 if TYPE_CHECKING:
     from contentspider.crawl.queue.keeper import BookKeeper
     from contentspider.page.input.page import Page
 
+NUMBER = re.compile(r"\d+")
+MAX_LISTINGS = 10_000  # sequences that are remembered
+MAX_DIGITS = 6  # of the number of a page in a sequence
+MAX_LABEL_CHARS = 100  # of a text or a link that may only name the number of its page
 INDEX_NAME = re.compile(r"/(?:index|default)\.(?:x?html?|php|aspx?|jsp)$", re.IGNORECASE)
-# Pages that may wait for a canonical address that has not been linked yet, and may never be.
+# Pages that may wait for canonical addresses that no page links to and that have not been read yet:
+# on some sites they do not exist.
 MAX_WAITS_FOR_UNKNOWN = 100
 # Query parameters that the usual analytics and mail services add to track visitors.
 TRACKING = re.compile(
@@ -40,16 +49,20 @@ class Duplicates:
         self._site_of = site_of
         # Owners of claims by responses without a row in the book: -1, -2, ...
         self._rowless_owners = count(1)
-        self._waits_for_unknown = 0
+        self._unknown: set[str] = set()
+        # Sequences of pages that have led to other pages.
+        self._listings: LocalCache[str, None] = LocalCache(MAX_LISTINGS)
         # The claims of the last page and address, which are needed several times.
         self._last_claims: tuple[Page | None, str, list[bytes]] = (None, "", [])
 
-    def claim(self, address: str, page: Page, row: int | None) -> bool:
+    def claim(self, address: str, page: Page, row: int | None, is_repeated: bool = False) -> bool:
         """Claim a page for the address in *row*. Return False if the page is a duplicate:
         another address of the site has claimed the same text and title, or (if the text is short)
         another form of the same address has, or the page's original in earlier crawls has.
+        *is_repeated* is noted for the next crawl (`Reading`).
         """
         owner, site = row or -next(self._rowless_owners), self._site_of(address)
+        self._unknown.discard(page_id(address))
         canonical = self._canonical(address, page)
         keys = [_key(page_id(address)), *self._claims(address, page)]
         with self._keeper.guarded:
@@ -59,23 +72,28 @@ class Duplicates:
                 # The original page has claimed its own id.
                 keys += [_key(original)] if original else []
             other_canonical = canonical if canonical != address else ""
-            return self._keeper.book.claims.claim(keys, owner, other_canonical)
+            is_first = self._keeper.book.claims.claim(keys, owner, other_canonical)
+            if is_first and row is not None and not other_canonical and as_known(page) is None:
+                reading = dump_claims(self._claims(address, page), is_repeated)
+                self._keeper.book.answers.note_reading(row, reading)
+            return is_first
         return False
 
-    def claim_content(self, page: Page, content: str, row: int) -> bool:
-        """Claim the main content of a page for its canonical address. Return False if the page is a
-        duplicate: another page with the same canonical address has the same title and content.
+    def content_claim(self, page: Page, content: str) -> bytes:
+        """Return the claim on the main *content* of a page for its canonical address; b"" for a
+        short text. Of two pages with one claim (the same canonical address, title and content), the
+        second is a duplicate. The titles are without the name of the site, which twins for mobiles
+        and AMP write differently.
         """
         if len(content) < MIN_TEXT_CHARS:
-            return True
+            return b""
         canonical = page_id(self._canonical(page.url, page) or page.url)
-        key = _key("\n".join([canonical, *page.hints.titles[:1], content]))
-        with self._keeper.guarded:
-            return self._keeper.book.claims.claim([key], row)
-        return True
+        return _key("\n".join([canonical, page_title(page), content]))
 
     def _claims(self, address: str, page: Page) -> list[bytes]:
         """Return the keys of the texts that a page claims for an address."""
+        if known := as_known(page):
+            return list(known.reading.claims)
         if self._last_claims[0] is not page or self._last_claims[1] != address:
             canonical = self._canonical(address, page)
             title, texts = page.hints.titles[:1], [block.text for block in page.content.blocks]
@@ -107,20 +125,17 @@ class Duplicates:
     def defer_for_canonical(
         self, address: str, canonical: str, page: Page, row: int | None
     ) -> bool:
-        """Defer a page until the crawl has read its *canonical* address, if a page links to that.
-        If it has the same text, the crawl yields it instead. Return whether the page waits; only
-        `MAX_WAITS_FOR_UNKNOWN` pages wait for addresses that no page has linked to yet.
+        """Defer a page until the crawl has read its *canonical* address. If that has the same text,
+        the crawl yields it instead. Return whether the page waits: at most `MAX_WAITS_FOR_UNKNOWN`
+        canonical addresses that no page links to, and that are no form of the page's address, may
+        be unread at a time.
         """
-        if not self._keeper.is_queued(canonical):
-            if self._waits_for_unknown >= MAX_WAITS_FOR_UNKNOWN:
+        if not is_form(address, canonical) and not self._keeper.is_queued(canonical):
+            if len(self._unknown) >= MAX_WAITS_FOR_UNKNOWN:
                 return False
-            self._waits_for_unknown += 1
-        self.defer_for_form(row, address, page)
-        return True
-
-    def defer_for_form(self, row: int | None, address: str, page: Page) -> None:
-        """Defer a page until its canonical address has been read."""
+            self._unknown.add(page_id(canonical))
         self._defer_copy(row, address, page, "its canonical form is read first")
+        return True
 
     def _defer_copy(self, row: int | None, address: str, page: Page, reason: str) -> None:
         """Defer a page to the end of the crawl. The crawl requests it again only if no other page
@@ -138,12 +153,56 @@ class Duplicates:
             revisits is None
             or revisits.is_first
             or row is None
+            or as_known(page) is not None
             or not self._keeper.addresses.may_wait
             or sum(len(block.text) for block in page.content.blocks) < MIN_TEXT_CHARS
             or not revisits.known_copies.unread_original(page, address, self._site_of(address))
         ):
             return False
         self._defer_copy(row, address, page, "a copy of a known page")
+        return True
+
+    def repeats(
+        self, address: str, previous: str, page: Page, row: int, new_links: Iterable[str]
+    ) -> bool:
+        """Tell whether a page has nothing but the text of the page before it in a sequence, at the
+        address *previous*: beyond the last page, some sites repeat it, or say that there is none.
+        A page with *new_links*, but to its own sequence, has more. A short text is no proof, unless
+        the sequence has led to other pages: photos may have the same text.
+        """
+        place = _Numbered.read(address)
+        if place is None or as_known(page) is not None:
+            return False
+        sequence = place.sequence
+        if any(_sequence_of(link) != sequence for link in new_links):
+            self._listings[sequence] = None
+            return False
+        is_long = sum(len(block.text) for block in page.content.blocks) >= MIN_TEXT_CHARS
+        may_repeat = is_long or sequence in self._listings
+        is_next = _sequence_of(previous) == sequence
+        key = _key(_sequence_text(place, page))
+        with self._keeper.guarded:
+            is_known = self._keeper.book.claims.has([key], row)
+            if is_known or (is_next and self._is_known(previous, key)):
+                return is_next and may_repeat
+            self._keeper.book.claims.claim([key], row)
+        return False
+
+    def _is_known(self, address: str, key: bytes) -> bool:
+        """Tell whether a page that this crawl did not read again has a text in a sequence."""
+        place, revisits = _Numbered.read(address), self._keeper.revisits
+        if place is None or revisits is None or revisits.is_first:
+            return False
+        page = revisits.stored_page(page_id(address))
+        return page is not None and _key(_sequence_text(place, page)) == key
+
+    def defer_for_session(self, address: str, page: Page, row: int | None) -> bool:
+        """Defer a page until it is known whether its address has a session id. Return whether the
+        page waits.
+        """
+        if row is None or not self._keeper.addresses.may_wait:
+            return False
+        self._defer_copy(row, address, page, "its address may have a session id")
         return True
 
     def defer(self, row: int | None, reason: str) -> None:
@@ -160,6 +219,8 @@ class Duplicates:
 
     def _canonical(self, address: str, page: Page) -> str:
         """Return the canonical address that the page names, "" if none on the same site."""
+        if as_known(page) is not None:
+            return ""  # it names no other address
         canonical = absolute(address, page.hints.canonical) if page.hints.canonical else ""
         is_same_site = canonical and self._site_of(canonical) == self._site_of(address)
         return canonical if is_same_site else ""
@@ -167,6 +228,53 @@ class Duplicates:
 
 def _key(claim: str) -> bytes:
     return blake2b(claim.encode("utf-8", "replace"), digest_size=12).digest()
+
+
+class _Numbered(NamedTuple):
+    """An address with the number of a page in a sequence: its last number, and what is around."""
+
+    start: str
+    number: int
+    end: str
+
+    @property
+    def sequence(self) -> str:
+        """What the addresses of the sequence have in common."""
+        return f"{self.start}#{self.end}"
+
+    @classmethod
+    def read(cls, address: str) -> _Numbered | None:
+        """Return the parts of an address, None if it has no number, or a large one."""
+        last = next(reversed(list(NUMBER.finditer(address))), None)
+        if last is None or len(last[0]) > MAX_DIGITS:
+            return None
+        return cls(address[: last.start()], int(last[0]), address[last.end() :])
+
+
+def _sequence_of(address: str) -> str:
+    """Return what the addresses of a sequence have in common, "" for no sequence."""
+    place = _Numbered.read(address)
+    return place.sequence if place is not None else ""
+
+
+def _sequence_text(place: _Numbered, page: Page) -> str:
+    """Return the text of a page in a sequence without its number, and without the numbers of the
+    pages before and after it in links.
+    """
+    number = place.number
+    own, near = {number}, {number - 1, number, number + 1}
+    title = _without_numbers("".join(page.hints.titles[:1]), own)
+    texts = (
+        _without_numbers(block.text, near if block.links else own)
+        if len(block.text) < MAX_LABEL_CHARS
+        else block.text
+        for block in page.content.blocks
+    )
+    return "\n".join([place.sequence, title, *texts])
+
+
+def _without_numbers(text: str, numbers: set[int]) -> str:
+    return NUMBER.sub(lambda match: "#" if int(match[0][:9]) in numbers else match[0], text)
 
 
 def is_form(address: str, canonical: str) -> bool:

@@ -8,11 +8,11 @@ import re
 import time
 from collections import deque
 from collections.abc import Iterator
-from io import StringIO
+from io import BytesIO, StringIO
 from typing import TYPE_CHECKING
 
+from lxml import etree
 from scrapy.utils.gz import gunzip, gzip_magic_number
-from scrapy.utils.sitemap import Sitemap
 
 from contentspider.crawl.base.engine import header, is_closing, wake
 from contentspider.crawl.base.meta import ROW_META_KEY
@@ -42,6 +42,7 @@ FEED_START = re.compile(rb"<(?:rdf:RDF|rss|feed)[\s>]")
 FEED_START_BYTES = 2_000
 # A tag after an optional byte order mark. The zero bytes match UTF-16.
 MARKUP_START = re.compile(rb"[\xef\xbb\xbf\xfe\xff\0\s]*<")
+XHTML = "{http://www.w3.org/1999/xhtml}"
 # Seconds of reading after which the crawl has its turn.
 TURN_SECS = 0.01
 # Sitemaps in memory. If more have come, the crawl waits.
@@ -120,10 +121,13 @@ class SitemapReader:
         return False
 
 
-def read_sitemap(response: Response) -> tuple[Iterator[tuple[str, str]], bool]:
+def read_sitemap(
+    response: Response, alternates: bool = False
+) -> tuple[Iterator[tuple[str, str]], bool]:
     """Return the addresses in a sitemap, each with its ``lastmod``, and whether the sitemap is an
-    index of sitemaps. A feed or a plain list of addresses is read as a sitemap. A broken sitemap
-    gives the addresses before its fault. The addresses are read one by one.
+    index of sitemaps. With *alternates* the addresses of pages in other languages follow each. A
+    feed or a plain list of addresses is read as a sitemap. A broken sitemap gives the addresses
+    before its fault. The addresses are read one by one.
     """
     body = response.body
     try:
@@ -131,7 +135,7 @@ def read_sitemap(response: Response) -> tuple[Iterator[tuple[str, str]], bool]:
             body = gunzip(body, max_size=MAX_SITEMAP_BYTES)
         if body.count(b"<") > MAX_SITEMAP_TAGS:
             raise ValueError(f"it has more than {MAX_SITEMAP_TAGS:,} tags")
-        is_index, entries = _sitemap_entries(body, response)
+        is_index, entries = _sitemap_entries(body, response, alternates)
     except Exception as error:  # noqa: BLE001 - lxml, zlib and Scrapy raise a dozen types
         _log_fault(response.url, error)
         return iter(()), False
@@ -157,7 +161,9 @@ def _log_fault(url: str, error: Exception) -> None:
     )
 
 
-def _sitemap_entries(body: bytes, response: Response) -> tuple[bool, Iterator[tuple[str, str]]]:
+def _sitemap_entries(
+    body: bytes, response: Response, alternates: bool
+) -> tuple[bool, Iterator[tuple[str, str]]]:
     """Return whether a sitemap is an index, and its entries (address and ``lastmod``)."""
     start, content_type = body[:FEED_START_BYTES], header(response, "Content-Type")
     if FEED_START.search(start) or is_json(body):
@@ -165,17 +171,64 @@ def _sitemap_entries(body: bytes, response: Response) -> tuple[bool, Iterator[tu
         return False, ((entry.url, "") for entry in feed)
     if not (MARKUP_START.match(start) or is_binary(body)):
         return False, ((line, "") for line in listed_addresses(decode(body, content_type)))
-    try:
-        sitemap = Sitemap(mend_ampersands(body))
-    except StopIteration:  # lxml finds no element, and the error is empty
-        raise ValueError("it is not XML") from None
-    if sitemap.type not in ("urlset", "sitemapindex"):
+    elements = _elements(mend_ampersands(body))
+    kind = _name(next(elements))
+    if kind not in ("urlset", "sitemapindex"):
         return False, iter(())
     entries = (
-        (absolute(response.url, entry.get("loc", "")), entry.get("lastmod") or "")
-        for entry in sitemap
+        (absolute(response.url, address), lastmod)
+        for element in elements
+        for address, lastmod in _addresses(element, alternates)
     )
-    return sitemap.type == "sitemapindex", entries
+    return kind == "sitemapindex", entries
+
+
+def _elements(body: bytes) -> Iterator[etree._Element]:
+    """Yield the root of an XML sitemap when it begins, and then each entry when it ends."""
+    events = etree.iterparse(
+        BytesIO(body),
+        events=("start", "end"),
+        recover=True,
+        resolve_entities=False,
+        remove_comments=True,
+        remove_pis=True,
+        collect_ids=False,
+    )
+    root = next(events, None)
+    if root is None:  # lxml finds no element, and raises nothing
+        raise ValueError("it is not XML")
+    yield root[1]
+    for event, element in events:
+        if event == "end" and _name(element) in ("url", "sitemap"):
+            yield element
+            element.clear()
+            while (parent := element.getparent()) is not None and element.getprevious() is not None:
+                del parent[0]
+
+
+def _name(element: etree._Element) -> str:
+    """Return the name of an element without its namespace."""
+    return str(element.tag).rpartition("}")[2]
+
+
+def _addresses(entry: etree._Element, alternates: bool) -> Iterator[tuple[str, str]]:
+    """Yield the address of an entry of a sitemap, with its ``lastmod``, and then its *alternates*.
+    Elements of other namespaces belong to images, videos and the like.
+    """
+    prefix = str(entry.tag).removesuffix(_name(entry))
+    address = _text(entry.find(f"{prefix}loc"))
+    if address:
+        yield address, _text(entry.find(f"{prefix}lastmod"))
+    else:
+        logger.info("an entry of a sitemap has no address that can be read")
+    for link in entry.iterfind(f"{XHTML}link") if alternates else ():
+        if href := (link.get("href") or "").strip():
+            yield href, ""
+
+
+def _text(element: etree._Element | None) -> str:
+    """Return the text of an element, "" if it has an entity that is not resolved."""
+    return (element.text or "").strip() if element is not None and not len(element) else ""
 
 
 def listed_addresses(text: str) -> Iterator[str]:

@@ -24,9 +24,18 @@ from contentspider.crawl.base.engine import (
     tree_of,
 )
 from contentspider.crawl.base.items import ContentItem
-from contentspider.crawl.base.links import MAX_LINKS, Head, caching_resolver, link_texts, read_head
+from contentspider.crawl.base.links import (
+    MAX_LINKS,
+    SEQUENCE,
+    Head,
+    caching_resolver,
+    header_links,
+    link_texts,
+    read_head,
+)
 from contentspider.crawl.base.logins import Logins, read_logins
 from contentspider.crawl.base.meta import (
+    CHECK_META_KEY,
     ORPHAN_META_KEY,
     PAGE_META_KEY,
     ROW_META_KEY,
@@ -57,7 +66,7 @@ from contentspider.crawl.spider.duplicates import Duplicates, is_form
 from contentspider.crawl.spider.hiding import read_answer
 from contentspider.crawl.spider.owntexts import OwnTexts
 from contentspider.crawl.spider.sitemaps import SitemapReader, is_feed
-from contentspider.crawl.spider.traps import Traps, without_session
+from contentspider.crawl.spider.traps import Traps
 from contentspider.ground.addresses import clean_address, is_web_address, join, origin_of
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.scope import Scope, several, with_scheme
@@ -165,6 +174,7 @@ class SiteSpider(DiscoverySpider):
         settings = crawler.settings
         spider.keys = SiteKeys(settings.get("CONTENTSPIDER_SITE_BY", "domain"))
         spider.logins = read_logins(settings.get("CONTENTSPIDER_LOGIN", ""))
+        spider.follows_alternates = settings.getbool("CONTENTSPIDER_ALTERNATES", False)
         spider.obeys_pages = settings.getbool("CONTENTSPIDER_OBEY_META_ROBOTS", True)
         spider.scope = Scope(spider.start_urls, spider.keys, *spider.scope_arguments)
         spider.traps = Traps(crawler)
@@ -274,6 +284,11 @@ class SiteSpider(DiscoverySpider):
         is_start = START_META_KEY in request.meta
         if self.revisits and not is_start and self.revisits.broken.waits(request.url):
             return KNOWN_BROKEN
+        plain = self.traps.sessions.found(request.url)
+        if plain and not is_start and not self.traps.sessions.is_tested(request.url):
+            assert self.crawler.engine is not None
+            self.crawler.engine.crawl(request.replace(url=plain))
+            return SKIP_REASON
         return SKIP_REASON if self.copies.skips(request.url) else ""
 
     def may_send(self, request: Request, row: int) -> bool:
@@ -290,6 +305,7 @@ class SiteSpider(DiscoverySpider):
         """Yield the item of a page, and the requests of the pages that it links to."""
         self.unread.forget(response.meta.get(ROW_META_KEY))
         page, is_start = response.meta.get(PAGE_META_KEY), START_META_KEY in response.meta
+        self.traps.sessions.read(asked_address(response), page)
         if is_start:
             self._widen_scope(response.url, asked_address(response))
         if (page is None or isinstance(response, TextResponse)) and is_empty(response):
@@ -329,14 +345,30 @@ class SiteSpider(DiscoverySpider):
         forget_tree(response)
         assert response.request is not None
         note_answer(self.keeper, response, links, self.reading_key(response.request))
+        is_repeated = self._repeats(response, page, links)
         if head is not None and head.has_frames and not page.content.blocks:
             self._skip(response, "frames")
+        elif is_repeated:
+            self._skip(response, "duplicate")
         else:
             yield from self._items(response, page, robots)
         if head is not None and (is_start or follows):
             yield from self.source_requests(response.url, head, is_start)
+        follows = follows and not is_repeated
         links_to_follow = list(filter(self._is_in_scope, links)) if follows else []
         yield from self._link_requests(response, page, links_to_follow)
+
+    def _repeats(self, response: Response, page: Page, links: Iterable[str]) -> bool:
+        """Tell whether a page only repeats the one before it in a sequence."""
+        row = response.meta.get(ROW_META_KEY)
+        if START_META_KEY in response.meta or row is None:
+            return False
+        new_links = (
+            link
+            for link in links
+            if link not in self._recent and self.scope.has(link) and not self.keeper.is_queued(link)
+        )
+        return self.duplicates.repeats(response.url, referer_of(response), page, row, new_links)
 
     def _withhold(self, response: HtmlResponse, head: Head | None) -> None:
         """Note which header or tag asks not to index a start page."""
@@ -393,7 +425,9 @@ class SiteSpider(DiscoverySpider):
             self.traps.note_source(source)
         for link in unknown_links:
             self._recent[link] = None
-            yield from self.page_requests(link, 0)
+            sessions = self.traps.sessions
+            is_doubted = sessions.is_open(link) and not sessions.is_tested(link)
+            yield from self.page_requests(link, DOUBTED_PRIORITY if is_doubted else 0)
 
     def _doubtful_requests(
         self, links: Iterable[str], copy: Copy, has_traps: bool
@@ -446,18 +480,29 @@ class SiteSpider(DiscoverySpider):
         row = response.meta.get(ROW_META_KEY)
         url = clean_address(response.url)
         if "redirect_urls" in response.meta:
-            url = without_session(url)  # the server's redirect added the session id
+            url = self.traps.sessions.plain(url)  # the server's redirect added the session id
+        if plain := self.traps.sessions.found(url):  # while the page was on its way
+            yield self._page_request(plain, 0)
+            self._skip(response, "duplicate")
+            return
+        if self.traps.sessions.is_open(url) and self.duplicates.defer_for_session(url, page, row):
+            return
         if self.duplicates.defer_known_copy(url, page, row):
             return
         if canonical := self.duplicates.unread_canonical(url, page, row):
-            if is_form(url, canonical) and self.scope.has(canonical):
+            can_wait = is_form(url, canonical) or not self.max_pages
+            if (
+                can_wait
+                and self.scope.has(canonical)
+                and self.duplicates.defer_for_canonical(url, canonical, page, row)
+            ):
                 yield self._page_request(canonical, 1)
-                self.duplicates.defer_for_form(row, url, page)
                 return
-            can_wait = not self.max_pages
-            if can_wait and self.duplicates.defer_for_canonical(url, canonical, page, row):
-                return
-        if self.duplicates.claim(url, page, row):
+        reading = None
+        if self.revisits is not None and CHECK_META_KEY in response.meta:
+            reading = self.revisits.same_reading(page)
+        is_repeated = not self.traps.has_new_text(page, reading)
+        if self.duplicates.claim(url, page, row, is_repeated):
             item = ContentItem.from_response(response)
             item.url, item.id = self.duplicates.item_address(url, page), page_id(url)
             yield item
@@ -484,6 +529,7 @@ class SiteSpider(DiscoverySpider):
             return previous_links(self.keeper, response)
         if not self.reads_documents:
             self.left_documents.note(head, self.scope.has)
+        head.anchors.extend((address, "", "") for address in self._further_pages(response, head))
         links = link_texts(head, self.obeys_pages, self.reads_documents, self._resolve)
         if len(links) >= MAX_LINKS:
             self.traps.report("cut", response.url, MAX_LINKS)
@@ -493,6 +539,16 @@ class SiteSpider(DiscoverySpider):
             for link, texts in links.items()
             if link in self._recent or self.scope.can_have(link)
         }
+
+    def _further_pages(self, response: Response, head: Head) -> Iterator[str]:
+        """Yield the addresses that only a ``Link`` header or an ``hreflang`` names."""
+        if self.follows_alternates:
+            yield from head.alternates
+        if b"Link" in response.headers:
+            for relation, address, is_language in header_links(response):
+                is_alternate = relation == "alternate" and is_language and self.follows_alternates
+                if relation in SEQUENCE or is_alternate:
+                    yield address
 
     def _is_in_scope(self, link: str) -> bool:
         return link in self._recent or self.scope.has(link)
@@ -544,6 +600,7 @@ class SiteSpider(DiscoverySpider):
 
     def _note_failure(self, failure: Failure) -> None:
         request = failure.request  # type: ignore[attr-defined]
+        self.traps.sessions.read(request.url, None)
         kind, reason = why(failure.value)
         if kind != "other":
             state = "skipped" if kind in SKIPPED_KINDS else "failed"

@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING
 
 from scrapy.utils.datatypes import LocalCache
 
+from contentspider.crawl.base.known_page import as_known
 from contentspider.crawl.base.links import MAX_LINKS
+from contentspider.crawl.spider.sessions import SURE, SessionNames
 from contentspider.ground.addresses import split_address
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from contentspider.page.input.page import Page
+    from contentspider.state.book.reading import Reading
 
 logger = logging.getLogger(__name__)
 
@@ -58,29 +61,44 @@ class Traps:
         self._crawler = crawler
         self._warned: set[str] = set()
         self._texts = TextFilter()
+        # The last page, and whether it had new text.
+        self._last: tuple[Page | None, bool] = (None, True)
         self._has_repeats = lru_cache(maxsize=10_000)(has_repeats)
         # By shape, the number of pages in a row without new text, and the number of their links.
         self._barren: LocalCache[str, tuple[int, int]] = LocalCache(MAX_SHAPES)
         # Addresses with a parameter that looks like a session id but selects the page.
         self._meaningful_ids: set[str] = set()
+        self.sessions = SessionNames()
 
     def follow(self, links: Collection[str], page: Page) -> list[str]:
         """Return the links of a page that the crawl should follow."""
         shape = shape_of(page.url)
         pages, link_count = self._barren.pop(shape, (0, 0))
-        if not self._texts.add_page(page, shape):
+        if not self.has_new_text(page):
             pages += 1
             self._barren[shape] = pages, link_count + len(links)
         is_barren = self._is_barren(shape)
         followed = []
+        self.sessions.compare(links)
         for link in self._without_sessions(links):
             if self._has_repeats(link):
                 self.report("repeated", link)
             elif is_barren and self._is_barren(shape_of(link)):
                 self.report("barren", link, pages)
             else:
-                followed.append(link)
-        return followed
+                followed += self.sessions.tests(link)
+        return list(dict.fromkeys(followed))
+
+    def has_new_text(self, page: Page, reading: Reading | None = None) -> bool:
+        """Tell whether a page has new text among the pages of its shape, in the order of the calls.
+        A page that is as it was in the last crawl, with the result *reading*, has it if it had it
+        then.
+        """
+        if self._last[0] is not page:
+            if known := as_known(page):
+                reading = known.reading
+            self._last = page, not reading.is_repeated if reading else self._texts.add_page(page)
+        return self._last[1]
 
     def is_barren_source(self, address: str) -> bool:
         """Tell whether the last page with an address of the same shape had no new text."""
@@ -99,7 +117,7 @@ class Traps:
     def _without_sessions(self, links: Collection[str]) -> Iterator[str]:
         variants: dict[str, list[str]] = {}
         for link in links:
-            variants.setdefault(without_session(link), []).append(link)
+            variants.setdefault(self.sessions.plain(link), []).append(link)
         for plain, spellings in variants.items():
             if spellings == [plain]:
                 yield plain
@@ -128,37 +146,6 @@ class Traps:
         if kind not in self._warned:
             self._warned.add(kind)
             logger.warning(WARNINGS[kind], address, *values)
-
-
-# Parameters that are always session ids, and parameters that may also be the id of a talk or term.
-SURE_SESSION = r"(?:jsessionid|php_?sess(?:ion)?_?id|aspsessionid[a-z]*|oscsid|zenid)=[\w.!~-]{16,}"
-# At least 26 letters and digits without a hyphen, as in PHP's session ids. UUIDs and words are ids
-# of content.
-LIKELY_SESSION = r"(?:sid|sess|session|sess(?:ion)?_?id)=(?=[a-z]*\d)(?=\d*[a-z])[0-9a-z]{26,}"
-SURE = re.compile(f"[;?&]{SURE_SESSION}", re.IGNORECASE)
-SESSION = f"(?:{SURE_SESSION}|{LIKELY_SESSION})"
-SESSION_IN_PATH = re.compile(
-    rf";{SESSION}(?=[;/?]|$)|/\((?:[asf]\([\w-]{{16,}}\))+\)(?=/)", re.IGNORECASE
-)  # /(S(...))/: ASP.NET without cookies
-SESSION_IN_QUERY = re.compile(rf"(?<=[?&]){SESSION}(?:&|$)", re.IGNORECASE)
-MAY_HOLD_SESSION = re.compile(r"id=|sess|/\(", re.IGNORECASE)
-
-
-def without_session(address: str) -> str:
-    """Return an address without the session ids in it.
-
-    >>> without_session("https://e.org/a;jsessionid=0123456789ABCDEF0123456789ABCDEF?b=1&PHPSESSID=0123456789abcdef0123456789")
-    'https://e.org/a?b=1'
-    >>> without_session("https://e.org/talk?session_id=how-we-learned-to-love-2024&sid=12345")
-    'https://e.org/talk?session_id=how-we-learned-to-love-2024&sid=12345'
-    """
-    if not MAY_HOLD_SESSION.search(address):
-        return address
-    path, mark, query = address.partition("?")
-    query_part = SESSION_IN_QUERY.sub("", mark + query)
-    if len(query_part) < len(mark + query):
-        query_part = query_part.rstrip("&?")
-    return SESSION_IN_PATH.sub("", path) + query_part
 
 
 def has_repeats(address: str) -> bool:
@@ -248,12 +235,13 @@ class TextFilter:
             self._clear()
         return is_new
 
-    def add_page(self, page: Page, shape: str) -> bool:
+    def add_page(self, page: Page) -> bool:
         """Add a page's texts; return whether the page has new text among the pages of its shape.
 
         Texts are compared with their numbers masked. A text with only new numbers counts
         too, if the page has `NEW_NUMBERS` of them (see `numbered_texts`).
         """
+        shape = shape_of(page.url)
         if "#" not in shape and "?" not in shape:
             return True
         parts = split_address(page.url)

@@ -7,12 +7,12 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
 
-from contentspider.index.engine import redacted_url
 from contentspider.index.engines.common import parse_server_url
 from contentspider.index.errors import (
     EngineDownError,
     EngineError,
     is_temporary,
+    redacted_url,
     retry_after_secs,
 )
 

@@ -12,8 +12,8 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from contentspider.index.engine import Engine, Results, redacted_url
-from contentspider.index.errors import EngineError
+from contentspider.index.engine import Engine, Results
+from contentspider.index.errors import EngineError, redacted_url
 from contentspider.index.questions import subject_of
 from contentspider.index.schema import DATE_FIELDS, FACETS, valid_utf8
 

@@ -21,7 +21,7 @@ from meilisearch.errors import (
 from meilisearch.models.task import TaskInfo
 from requests import RequestException
 
-from contentspider.index.engine import Hit, Results, redacted_url
+from contentspider.index.engine import Hit, Results
 from contentspider.index.engines.common import (
     MARK_END,
     MARK_START,
@@ -33,7 +33,7 @@ from contentspider.index.engines.common import (
     parse_server_url,
     timestamps_to_dates,
 )
-from contentspider.index.errors import EngineDownError, EngineError, retry_after_secs
+from contentspider.index.errors import EngineDownError, EngineError, redacted_url, retry_after_secs
 from contentspider.index.filters import PAGE_DATE
 from contentspider.index.own_fields import ORDER, OWN, TEXT
 from contentspider.index.schema import (

@@ -9,7 +9,7 @@ import json
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from contentspider.index.engine import Hit, Refusal, Results, redacted_url
+from contentspider.index.engine import Hit, Refusal, Results
 from contentspider.index.engines.clients import (
     ElasticsearchClient,
     NotFoundError,
@@ -24,7 +24,7 @@ from contentspider.index.engines.common import (
     content_snippet,
     parse_server_url,
 )
-from contentspider.index.errors import EngineDownError, EngineError, is_temporary
+from contentspider.index.errors import EngineDownError, EngineError, is_temporary, redacted_url
 from contentspider.index.filters import PAGE_DATE, utc_text
 from contentspider.index.own_fields import DATE, NUMBER, ORDER, OWN, TEXT
 from contentspider.index.schema import (

@@ -23,13 +23,13 @@ from psycopg.conninfo import make_conninfo
 from psycopg.rows import dict_row
 from psycopg.types.json import Json
 
-from contentspider.index.engine import Hit, Results, redacted_url
+from contentspider.index.engine import Hit, Results
 from contentspider.index.engines.postgresql_filters import (
     field_conditions,
     order_terms,
     without_nul,
 )
-from contentspider.index.errors import EngineDownError, EngineError
+from contentspider.index.errors import EngineDownError, EngineError, redacted_url
 from contentspider.index.own_fields import TEXT
 from contentspider.index.schema import (
     DATE_FIELDS,

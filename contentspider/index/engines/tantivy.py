@@ -19,7 +19,7 @@ import tantivy
 from filelock import FileLock, Timeout
 
 from contentspider.ground.atomic import write_atomically
-from contentspider.index.engine import Hit, Refusal, Results, redacted_url
+from contentspider.index.engine import Hit, Refusal, Results
 from contentspider.index.engines.tantivy_terms import (
     KIND,
     PAGE,
@@ -37,7 +37,7 @@ from contentspider.index.engines.tantivy_terms import (
     to_titles_query,
     with_order_value,
 )
-from contentspider.index.errors import EngineDownError, EngineError, IndexDamagedError
+from contentspider.index.errors import EngineDownError, EngineError, IndexDamagedError, redacted_url
 from contentspider.index.own_fields import TEXT
 from contentspider.index.schema import FACETS, TEXT_FIELDS, Document, DocumentState, Manifest
 from contentspider.index.term_engine import MAX_TITLES, TermEngine
@@ -61,6 +61,7 @@ BATCH = 5_000
 # The end of each of tantivy's files: a footer of JSON, the length of the footer, and a number.
 FOOTER_END_BYTES, CHUNK_BYTES = 8, 1_000_000
 MAX_FACETS = 1_000
+MAX_TIED = 2_000  # hits that are read to find all pages with the score of the last one
 # The name of the exception that tantivy raises when its Rust code panics. It is not exported, and a
 # BaseException.
 PANIC = "PanicException"
@@ -437,7 +438,9 @@ def _has_right_checksum(path: Path) -> bool:
 def _best_pages(
     searcher: tantivy.Searcher, query: tantivy.Query, pages_query: tantivy.Query, count: int
 ) -> dict[str, float]:
-    """Return the ids and scores of the best *count* pages that match *pages_query*, the best first.
+    """Return the ids and scores of the best *count* pages that match *pages_query*, the best first,
+    and of pages with the same score the one with the lowest id. tantivy gives these in the order in
+    which they were written last.
 
     A page is as relevant as the best of its sections, or as the whole page. The *query* finds pages
     and sections. A section may match although its page does not, since formatted content has some
@@ -445,8 +448,11 @@ def _best_pages(
     """
     scores: dict[str, float] = {}
     offset, batch = 0, 2 * count
-    while len(scores) < count:
+    is_tied = count > 0
+    while len(scores) < count or is_tied:
         hits = searcher.search(query, batch, count=False, offset=offset).hits
+        if not hits:
+            break
         scores_of_batch: dict[str, float] = {}
         for score, address in hits:
             scores_of_batch.setdefault(page_id(searcher.doc(address)), float(score))
@@ -454,8 +460,14 @@ def _best_pages(
         for name, score in scores_of_batch.items():
             if name in matching_ids:
                 scores.setdefault(name, score)
+        least = list(scores.values())[count - 1 : count]
+        is_tied = [hits[-1][0]] == least and offset < MAX_TIED
         offset, batch = offset + batch, 2 * batch
-    return dict(list(scores.items())[:count])
+    return dict(sorted(scores.items(), key=_best_first)[:count])
+
+
+def _best_first(scored: tuple[str, float]) -> tuple[float, str]:
+    return -scored[1], scored[0]
 
 
 def _sorted_hits(

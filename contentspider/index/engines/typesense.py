@@ -18,7 +18,7 @@ from typesense.configuration import Configuration
 from typesense.exceptions import ObjectAlreadyExists, ObjectNotFound, TypesenseClientError
 from typesense.sync.api_call import ApiCall
 
-from contentspider.index.engine import Hit, Refusal, Results, redacted_url
+from contentspider.index.engine import Hit, Refusal, Results
 from contentspider.index.engines.common import (
     MARK_END,
     MARK_START,
@@ -30,7 +30,7 @@ from contentspider.index.engines.common import (
     parse_server_url,
     timestamps_to_dates,
 )
-from contentspider.index.errors import EngineDownError, EngineError, retry_after_secs
+from contentspider.index.errors import EngineDownError, EngineError, redacted_url, retry_after_secs
 from contentspider.index.filters import PAGE_DATE
 from contentspider.index.own_fields import (
     DATE,

@@ -14,20 +14,51 @@ FIRST_YEAR = 1990
 # A date may be this far in the future, because clocks and time zones differ. Later dates are wrong.
 AHEAD = timedelta(days=1)
 
-TIME = (
-    r"(?:(?:T|\s+|,\s*)(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2}))?(?:[.,]\d+)?"
-    r"\s*(?P<half>[ap]m\b)?\s*(?P<zone>Z\b|UTC|GMT|[+-]\d{2}:?\d{2}\b|[+-]\d{2}\b)?)?"
+ZONE = r"(?P<zone>(?:UTC|GMT|UT|Z)?[+-]\d{2}:?(?:\d{2})?\b|[A-Z]{1,5}\b)?"
+CLOCK = (
+    r"(?:T|\s+|,\s*)(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2}))?(?:[.,]\d+)?"
+    rf"\s*(?P<half>[ap]m\b)?\s*{ZONE}"
 )
+TIME = f"(?:{CLOCK})?"
 ISO = re.compile(
-    r"(?P<year>\d{4})([-/.]?)(?P<month>\d{1,2})\2(?P<day>\d{1,2})(?!\d)" + TIME, re.IGNORECASE
+    rf"(?P<year>\d{{4}})([-/.])(?P<month>\d{{1,2}})\2(?P<day>\d{{1,2}})(?!\d){TIME}", re.IGNORECASE
+)
+# "20131031", "20131031T124246Z"
+STAMP = re.compile(
+    r"(?P<year>\d{4})(?P<month>\d\d)(?P<day>\d\d)(?!\d{1,3}(?:\D|$))"
+    r"(?:[T\s]?(?P<hour>\d\d):?(?P<minute>\d\d)(?::?(?P<second>\d\d))?(?:[.,]\d+)?\s*"
+    + ZONE
+    + r")?",
+    re.IGNORECASE,
 )
 # "Thu, 31 Oct 2013 12:00:00 GMT", "October 31st, 2013"
 DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
-MONTH = r"(?P<month>jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
+MONTH = (
+    r"(?P<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
+    r"|sep(?:t(?:ember)?)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b\.?"
+)
 WORDS = tuple(
     re.compile(rf"(?:[a-z]+\.?,?\s+)?{order},?\s+(?P<year>\d{{4}})(?!\d){TIME}", re.IGNORECASE)
     for order in (rf"{DAY}\s+{MONTH}", rf"{MONTH}\s+{DAY}")
 )
+# RFC 822 and RFC 850 have years of two digits: "Thu, 31 Oct 13 12:00:00 EST", "31-Oct-13 12:00".
+SHORT_YEAR = re.compile(
+    rf"(?:[a-z]+,\s+)?{DAY}[\s-]+{MONTH}[\s-]+(?P<year>\d\d){CLOCK}", re.IGNORECASE
+)
+# The form of C and of Unix: "Thu Oct 31 12:00:00 EST 2013"
+UNIX = re.compile(
+    rf"[a-z]+\s+{MONTH}\s+{DAY}\s+(?P<hour>\d\d):(?P<minute>\d\d):(?P<second>\d\d)\s+"
+    rf"{ZONE}\s*(?P<year>\d{{4}})(?!\d)",
+    re.IGNORECASE,
+)
+# The zones that RFC 822 and RFC 2822 define by name, in hours. Others, such as IST, have several
+# meanings; a time in them is written without a zone.
+ZONE_HOURS = {
+    **dict.fromkeys(("Z", "UT", "UTC", "GMT"), 0),
+    **{name: -hours for name, hours in (("EST", 5), ("CST", 6), ("MST", 7), ("PST", 8))},
+    **{name: -hours for name, hours in (("EDT", 4), ("CDT", 5), ("MDT", 6), ("PDT", 7))},
+}
+FIRST_SHORT_YEAR = 50  # RFC 2822, section 4.3: years of two digits are from 1950 to 2049
 # Drupal's "Thu, 07/13/2023 - 17:57": the month comes first, and the weekday confirms that.
 DRUPAL = re.compile(
     r"(?P<weekday>mon|tue|wed|thu|fri|sat|sun)[a-z]*,?\s+(?P<month>\d{1,2})/(?P<day>\d{1,2})/"
@@ -36,7 +67,6 @@ DRUPAL = re.compile(
 )
 WEEKDAYS = "mon tue wed thu fri sat sun".split()
 MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
-STAMP = re.compile(r"(?P<year>\d{4})(?P<month>\d\d)(?P<day>\d\d)T?(?P<hour>\d\d)(?P<minute>\d\d)")
 # A date before the last step of a path, "/2013/10/31/the-ferry". The address of an archive or a
 # feed ("/2013/10/31/page/2") does not match.
 IN_ADDRESS = re.compile(
@@ -60,7 +90,7 @@ def parse_date(text: str, now: datetime | None = None) -> str:
     if epoch := EPOCH.fullmatch(text):
         moment = datetime.fromtimestamp(int(epoch[1]), timezone.utc)
         return moment.isoformat() if moment <= now + AHEAD else ""
-    for pattern in (STAMP, ISO, *WORDS, DRUPAL):
+    for pattern in (ISO, STAMP, *WORDS, DRUPAL, SHORT_YEAR, UNIX):
         if match := pattern.match(text):
             break
     else:
@@ -88,8 +118,11 @@ def _build_datetime(parts: dict[str, str]) -> datetime:
         hour %= 12
     if half == "pm":
         hour += 12
+    year = int(parts["year"])
+    if len(parts["year"]) == 2:
+        year += 1900 if year >= FIRST_SHORT_YEAR else 2000
     return datetime(
-        int(parts["year"]),
+        year,
         MONTHS.index(month[:3]) + 1 if month.isalpha() else int(month),
         int(parts["day"]),
         hour,
@@ -117,11 +150,12 @@ def date_in_address(url: str, now: datetime | None = None) -> str:
 
 
 def _zone(text: str) -> timezone | None:
-    """Return the time zone that *text* names, such as ``Z`` or ``+02:00``; None if it is empty."""
-    if not text:
-        return None
-    if text.upper() in ("Z", "UTC", "GMT"):
-        return timezone.utc
-    digits = text[1:].replace(":", "").ljust(4, "0")
-    offset = timedelta(hours=int(digits[:2]), minutes=int(digits[2:]))
-    return timezone(-offset if text[0] == "-" else offset)
+    """Return the time zone that *text* names, such as ``Z``, ``EST`` or ``GMT+02:00``; None if it
+    is empty or its name is none of `ZONE_HOURS`.
+    """
+    name = text.rstrip("+-:0123456789").upper()
+    if offset := text[len(name) :]:
+        digits = offset[1:].replace(":", "").ljust(4, "0")
+        shift = timedelta(hours=int(digits[:2]), minutes=int(digits[2:]))
+        return timezone(-shift if offset[0] == "-" else shift)
+    return timezone(timedelta(hours=ZONE_HOURS[name])) if name in ZONE_HOURS else None

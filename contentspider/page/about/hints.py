@@ -170,7 +170,7 @@ class _Head:
         self._json_chars = 0
         for kind, about, text, place in elements:
             if kind == "meta":  # the most frequent kind comes first
-                if name := about.strip().lower():
+                if name := about.strip().lower().removeprefix("schema:"):
                     self.meta.setdefault(name, []).append(text)
             elif kind == "title":
                 self.title = self.title or text
@@ -223,7 +223,9 @@ def read_head(
         feeds=tuple(head.feeds[:MAX_FEEDS]),
         stated=tuple(text[:MAX_HINT_CHARS] for text in paper_texts[:MAX_HINTS]),
     )
-    statements = Statements(head.title, head.meta, head.entries, head.marks, head.canonical)
+    statements = Statements(
+        head.title, head.meta, head.entries, head.marks, head.canonical, hints.language
+    )
     has_texts = bool(head.entries or head.rdfa)
     return hints, statements, stated_texts(head.entries, head.rdfa) if has_texts else ()
 

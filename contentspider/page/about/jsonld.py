@@ -7,6 +7,7 @@ import re
 from contextlib import suppress
 from functools import lru_cache
 from html import unescape
+from html.entities import html5
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -42,6 +43,14 @@ ESCAPES = re.compile(r'(\\["\\/bfnrtu])|\\')
 START = re.compile(r"([\s;,]*)(?=[{\[])")
 DECODER = json.JSONDecoder(strict=False)
 NO_LETTERS = re.compile(r"[\W_]+")
+# A script's text is raw: what looks like a reference without a semicolon is a part of an address.
+REFERENCE = re.compile(r"&(?:#\d{1,7}|#x[0-9a-f]{1,6}|[a-z]\w{1,30});", re.IGNORECASE | re.ASCII)
+ADDRESS = re.compile(r"(?:[a-z][a-z\d+.-]*:)?/\S*", re.IGNORECASE | re.ASCII)
+SCHEMA = re.compile(r"(?:schema:|https?://(?:www\.)?schema\.org/)")
+# What only scripts have that do not use the plain terms of schema.org.
+TERMS = re.compile(rf'"(?:{SCHEMA.pattern}\w+"\s*:|@list"|@set"|@context"\s*:\s*[\[{{])')
+LISTS = ("@list", "@set")
+NAME_PARTS = ("givenName", "additionalName", "familyName")
 
 
 def read_json_ld(text: str) -> list[dict[str, object]]:
@@ -49,12 +58,61 @@ def read_json_ld(text: str) -> list[dict[str, object]]:
     entities. Invalid JSON is read up to the first error that `_parse_leniently` cannot repair.
     """
     try:
-        value = json.loads(text, strict=False)
-    except ValueError:
-        value = _parse_leniently(text)
+        try:
+            value = json.loads(text, strict=False)
+        except ValueError:
+            value = _parse_leniently(text)
+        return list(
+            _objects(_in_plain_terms(value, _terms(value)) if TERMS.search(text) else value)
+        )
     except RecursionError:
         return []
-    return list(_objects(value))
+
+
+def _terms(value: object) -> dict[str, str]:
+    """Return the terms that the contexts of a script define: the property or the keyword of each,
+    and "" for a prefix of schema.org.
+    """
+    terms: dict[str, str] = {}
+    for context in _contexts(value):
+        for name, meaning in context.items():
+            target = meaning.get("@id") if isinstance(meaning, dict) else meaning
+            if isinstance(target, str) and (SCHEMA.match(target) or target[:1] == "@"):
+                terms[name] = SCHEMA.sub("", target)
+    return terms
+
+
+def _contexts(value: object) -> Iterator[dict[str, object]]:
+    """Yield the contexts of the objects at the top of a script, but those at an address."""
+    for entry in value[:MAX_OBJECTS] if isinstance(value, list) else [value]:
+        found = entry.get("@context") if isinstance(entry, dict) else None
+        for context in found if isinstance(found, list) else [found]:
+            if isinstance(context, dict):
+                yield context
+
+
+def _in_plain_terms(value: object, terms: Mapping[str, str]) -> object:
+    """Return a parsed script with the plain names of schema.org's properties, and with lists in
+    place of the objects that hold lists.
+    """
+    if isinstance(value, list):
+        return [_in_plain_terms(entry, terms) for entry in value]
+    if not isinstance(value, dict):
+        return value
+    for name in LISTS:
+        if name in value:
+            return _in_plain_terms(value[name], terms)
+    return {
+        _plain_term(name, terms): entry if name == "@context" else _in_plain_terms(entry, terms)
+        for name, entry in value.items()
+    }
+
+
+def _plain_term(name: str, terms: Mapping[str, str]) -> str:
+    if meaning := terms.get(name):
+        return meaning
+    prefix, colon, rest = name.partition(":")
+    return rest if colon and terms.get(prefix) == "" else SCHEMA.sub("", name)
 
 
 def _parse_leniently(text: str) -> list[object]:
@@ -154,13 +212,12 @@ def has_title(entry: Mapping[str, object], title_keys: Sequence[str]) -> bool:
 
 def strings_of(value: object, depth: int = 0) -> list[str]:
     """Return the strings of a JSON-LD value: a text or number itself, the strings of a list's
-    entries, or the ``@value`` or ``name`` of an object.
+    entries, or the ``@value`` or ``name`` of an object, or the parts of a person's name.
     """
     if isinstance(value, str):
         if not value.strip():
             return []
-        # Content management systems write HTML entities, which are not part of JSON.
-        return [unescape(value) if "&" in value else value]
+        return [without_references(value) if "&" in value else value]
     if isinstance(value, bool) or depth > MAX_DEPTH:
         return []
     if isinstance(value, (int, float)):
@@ -168,8 +225,24 @@ def strings_of(value: object, depth: int = 0) -> list[str]:
     if isinstance(value, list):
         return [text for entry in value[:MAX_VALUES] for text in strings_of(entry, depth + 1)]
     if isinstance(value, dict):
-        return strings_of(value.get("@value") or value.get("name"), depth + 1)
+        if found := strings_of(value.get("@value") or value.get("name"), depth + 1):
+            return found
+        parts = [text for name in NAME_PARTS for text in strings_of(value.get(name), depth + 1)[:1]]
+        return [" ".join(parts)] if parts else []
     return []
+
+
+def without_references(text: str) -> str:
+    """Return a text without the HTML references that content management systems write into JSON."""
+    if ADDRESS.fullmatch(text.strip()):
+        return text.replace("&amp;", "&")
+    return REFERENCE.sub(_character, text)
+
+
+def _character(reference: re.Match[str]) -> str:
+    """Return the character of a reference, or the reference itself if HTML does not know it."""
+    text = reference[0]
+    return unescape(text) if text[1] == "#" or text[1:] in html5 else text
 
 
 def strings_at(entries: Iterable[Mapping[str, object]], *names: str) -> Iterator[str]:

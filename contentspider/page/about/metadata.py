@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from contentspider.ground.addresses import MAX_ADDRESS_CHARS, split_address
 from contentspider.page.about.authors import author_names
 from contentspider.page.about.breadcrumbs import read_section
-from contentspider.page.about.dates import parse_date
 from contentspider.page.about.jsonld import (
     MAX_VALUES,
     follow,
@@ -24,6 +23,7 @@ from contentspider.page.about.jsonld import (
     strings_of,
     title_key,
 )
+from contentspider.page.about.written_dates import read_date
 from contentspider.page.words.phrases import read_data
 from contentspider.page.words.tidy import tidy, unique
 
@@ -99,7 +99,7 @@ class Statements:
 
     *title* is the ``<title>``. *meta* has the contents of the meta elements by lower-case name,
     *entries* the objects of the JSON-LD, *marks* the dates, authors and headlines of the body in
-    document order. *canonical* is the address of the canonical link.
+    document order. *canonical* is the address of the canonical link, *language* that of the page.
     """
 
     title: str = ""
@@ -107,6 +107,7 @@ class Statements:
     entries: Sequence[dict[str, object]] = ()
     marks: Sequence[Mark] = ()
     canonical: str = ""
+    language: str = ""
 
     @classmethod
     def of(cls, metadata: Metadata) -> Statements:
@@ -140,7 +141,7 @@ def read_metadata(statements: Statements) -> Metadata:
     about, page = main_entity(entries, page_titles)
     main_entries = [entry for entry in (about, page) if entry]
     site_name = _site_name(meta_texts, entries, linked)
-    dates = _dates(main_entries, meta_texts, marks)
+    dates = _dates(main_entries, meta_texts, marks, statements.language)
     site = _site_names(site_name, main_entries, linked, statements.canonical)
     authors = _authors(about, meta_texts, linked, site, marks)
     headlines = strings_at([about] if about else [], "headline", "name")
@@ -175,16 +176,17 @@ def _dates(
     entries: Sequence[Mapping[str, object]],
     meta_texts: Mapping[str, list[str]],
     marks: Sequence[Mark],
+    language: str,
 ) -> _Dates:
     """Return the dates of a page. JSON-LD *entries* are trusted most, then meta elements, then
     *marks* in the body.
     """
     created = strings_at(entries, "datePublished", "uploadDate", "dateCreated")
     changed = strings_at(entries, "dateModified")
-    published = _first_date(*created, *meta_texts.get("published", ()))
-    modified = _first_date(*changed, *meta_texts.get("modified", ()))
+    published = _first_date(language, *created, *meta_texts.get("published", ()))
+    modified = _first_date(language, *changed, *meta_texts.get("modified", ()))
     stated = ("published_at",) if published else ()
-    marked, marked_change = _marked_dates(marks)
+    marked, marked_change = _marked_dates(marks, language)
     if not published:
         published, modified = marked, modified or marked_change
     if modified[:10] < published[:10]:
@@ -232,16 +234,17 @@ def _first(texts: Iterable[str], limit: int) -> str:
     return next(filter(None, (tidy(text, limit) for text in texts)), "")
 
 
-def _first_date(*texts: str) -> str:
+def _first_date(language: str, *texts: str) -> str:
     """Return the first valid date of *texts* in ISO 8601."""
-    return next(filter(None, map(parse_date, texts[:MAX_VALUES])), "")
+    dates = (read_date(text, language=language) for text in texts[:MAX_VALUES])
+    return next(filter(None, dates), "")
 
 
-def _marked_dates(marks: Sequence[Mark]) -> tuple[str, str]:
+def _marked_dates(marks: Sequence[Mark], language: str) -> tuple[str, str]:
     """Return the dates of publication and of the last change that the body's ``<time>`` elements
     give.
     """
-    dates = _dates_of_page(marks)
+    dates = _dates_of_page(marks, language)
     modified = [date for mark, date in dates if _is_modified(mark)]
     published = [(mark, date) for mark, date in dates if not _is_modified(mark)]
     # An element whose class says that it is the date of publication comes before all others.
@@ -249,14 +252,14 @@ def _marked_dates(marks: Sequence[Mark]) -> tuple[str, str]:
     return "".join(date for _, date in published[:1]), "".join(modified[:1])
 
 
-def _dates_of_page(marks: Sequence[Mark]) -> list[tuple[Mark, str]]:
+def _dates_of_page(marks: Sequence[Mark], language: str) -> list[tuple[Mark, str]]:
     """Return the marks of dates near the headline, or all if these agree on the day of publication
     (without one, on the day of the last change). Other dates may belong to other pages.
     """
     dates = [
         (mark, date)
         for mark in marks[:MAX_VALUES]
-        if mark.kind == "date" and (date := parse_date(mark.text))
+        if mark.kind == "date" and (date := read_date(mark.text, language=language))
     ]
     headline = _headline(marks)
     if near := [(mark, date) for mark, date in dates if _is_near(mark.place, headline)]:

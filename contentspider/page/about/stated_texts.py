@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from lxml import etree, html
 
-from contentspider.page.about.jsonld import kinds
+from contentspider.page.about.jsonld import kinds, without_references
 from contentspider.page.tree.text import tokens
 
 if TYPE_CHECKING:
@@ -174,7 +174,9 @@ def marked_texts(page: PageBlocks) -> tuple[StatedText, ...]:
 def plain_text(value: str) -> str:
     """Return a text or HTML without markup, one paragraph per line. Lone surrogates become "?"."""
     value = value.encode("utf-8", "replace").decode()
-    if "<" in value or "&" in value:
+    if "<" not in value:
+        value = without_references(value)
+    else:
         try:
             root = html.fragment_fromstring(value, create_parent="div")
         except (etree.LxmlError, ValueError):

@@ -1,18 +1,19 @@
 """Reads the facts that a page states of its subject: a product, an event, a recipe or a place.
 
-Microdata is read as objects in the form of JSON-LD.
+Microdata and RDFa Lite are read as objects in the form of JSON-LD.
 """
 
 from __future__ import annotations
 
 from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from lxml import etree
 
 from contentspider.page.about.jsonld import (
     MAX_VALUES,
+    SCHEMA,
     follow,
     has_title,
     kinds,
@@ -57,14 +58,27 @@ def read_microdata(root: _Element) -> list[dict[str, object]]:
     `MAX_PROPERTIES` properties are read, and ``itemref`` is ignored.
     """
     reader = _Reader()
-    # Some sites mark the root.
-    scopes = (root, *root.iterfind(".//*[@itemscope]"))
-    return [reader.item(scope, 0) for scope in scopes if _is_top_level(scope)]
+    return [reader.item(scope, 0) for scope in _scopes(root) if _is_top_level(scope)]
+
+
+def _scopes(root: _Element) -> list[_Element]:
+    """Return the elements that are items. Some sites mark the root."""
+    found = root.xpath("descendant-or-self::*[@itemscope or @typeof]")
+    return cast("list[_Element]", found)
+
+
+def _is_item(element: _Element) -> bool:
+    return element.get("itemscope") is not None or element.get("typeof") is not None
 
 
 def _is_top_level(element: _Element) -> bool:
-    is_item = element.get("itemscope") is not None
-    return is_item and element.get("itemprop") in (None, "mainEntity")
+    return _is_item(element) and _names(element) in ([], ["mainEntity"])
+
+
+def _names(element: _Element) -> list[str]:
+    """Return the names of the properties whose value an element is, without their vocabulary."""
+    names = (element.get("itemprop") or element.get("property") or "").split()
+    return [SCHEMA.sub("", name) for name in names[:MAX_NAMES]]
 
 
 class _Reader:
@@ -75,13 +89,13 @@ class _Reader:
 
     def item(self, scope: _Element, depth: int) -> dict[str, object]:
         """Return the item of an element that is inside *depth* other items."""
-        item: dict[str, object] = {"@type": (scope.get("itemtype") or "").split()}
+        types = scope.get("itemtype") or scope.get("typeof") or ""
+        item: dict[str, object] = {"@type": types.split()}
         # The next element is at the end.
         pending = list(reversed(scope))
         while pending and self._properties < MAX_PROPERTIES:
             element = pending.pop()
-            names = (element.get("itemprop") or "").split()[:MAX_NAMES]
-            is_item = element.get("itemscope") is not None
+            names, is_item = _names(element), _is_item(element)
             if names and depth < MAX_DEPTH:
                 self._properties += 1
                 value = self.item(element, depth + 1) if is_item else self._value(element)

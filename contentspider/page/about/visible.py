@@ -7,12 +7,13 @@ Only short blocks near the beginning of the page are read.
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from contentspider.page.about.authors import BYLINE, NAME, author_names
 from contentspider.page.about.breadcrumbs import MAX_CRUMB_CHARS, MAX_CRUMBS, trim_breadcrumbs
 from contentspider.page.about.jsonld import title_key
-from contentspider.page.about.written_dates import MONTHS, find_dates
+from contentspider.page.about.written_dates import find_dates, has_year, month_of
 from contentspider.page.tree.resolver import Resolver
 from contentspider.page.tree.tags import is_link
 from contentspider.page.tree.text import SIGNS_OF_NAMES, strip_signs, without_marks
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 # before the headline and the AFTER blocks after it.
 MAX_BLOCKS = 300
 BEFORE, AFTER = 4, 8
+# Cards of other stories above the headline are looked for in this number of blocks before it.
+CARD_BLOCKS = 12
+MIN_CARDS = 2
 # Longer blocks are prose. A date or name in prose can be about anything.
 MAX_BYLINE_CHARS = 160
 MAX_NAME_CHARS = 60
@@ -37,6 +41,13 @@ MIN_KEY_CHARS = 8
 DATE_STEP = re.compile(
     r"(?<![a-z])(?:date|datum|fecha|data|time|published?|pubdate|posted|dateline|byline)(?![a-z])"
     r"|(?:post|entry|article|news|page)[-_]?(?:meta|info|details)|[a-z]Date(?![a-z])"
+)
+
+# Path steps of quoted posts, of comments, and of boxes about other pages.
+OTHERS_STEP = re.compile(
+    r"(?<![a-z])(?:comments?|related|recommended|suggested|tweets?"
+    r"|twitter-tweet|toots?|sidebar|most-read|trending)(?![a-z])",
+    re.IGNORECASE,
 )
 
 CHANGED = re.compile(
@@ -61,22 +72,85 @@ NO_NAME = re.compile(
     re.IGNORECASE,
 )
 CRUMB_STEP = re.compile(r"[cC]rumb|\[itemListElement\]")
+DIGIT = re.compile(r"\d")
 MAX_PATHS = 400
 
 
 def beside_headline(blocks: Sequence[Block], title: str) -> Sequence[Block]:
     """Return the short blocks around the headline; an empty sequence for a page without headline.
 
-    The headline is the heading with the *title*, or else the first ``h1``.
+    The headline is the heading with the *title*, or else the first ``h1``. Blocks of quoted posts,
+    and the dates of cards of other stories are left out.
     """
     headline = _find_headline(blocks[:MAX_BLOCKS], title_key(title))
     if headline is None:
         return ()
     near = [
-        *blocks[max(0, headline - BEFORE) : headline],
-        *blocks[headline + 1 : headline + 1 + AFTER],
+        *_above(blocks[max(0, headline - CARD_BLOCKS) : headline]),
+        *_below(blocks[headline + 1 : headline + 1 + AFTER], title_key(title)),
     ]
-    return [block for block in near if len(block.text) <= MAX_BYLINE_CHARS]
+    path = blocks[headline].path
+    return [
+        block
+        for block in near
+        if len(block.text) <= MAX_BYLINE_CHARS and not _is_of_others(block, path)
+    ]
+
+
+def _above(blocks: Sequence[Block]) -> list[Block]:
+    """Return the last blocks above a headline. Of their dates only those of the last box are kept,
+    and no dates of a list of cards: there several blocks with one path have a date, or a heading
+    with a link stands before the date.
+    """
+    days = [len(_days((block,), "")[0]) for block in blocks]
+    near: list[Block] = []
+    box = ""
+    for index in range(len(blocks) - 1, max(0, len(blocks) - BEFORE) - 1, -1):
+        block = blocks[index]
+        if days[index] or _days((block,), "")[1]:
+            box = box or _box(block)
+            same = sum(days[at] for at, other in enumerate(blocks) if other.path == block.path)
+            is_card = index > 0 and _is_linked_heading(blocks[index - 1])
+            if same > 1 or is_card or _box(block) != box:
+                continue
+        near.insert(0, block)
+    return near
+
+
+def _below(blocks: Sequence[Block], title: str) -> list[Block]:
+    """Return the blocks below a headline, whose key is *title*, without the dates of a list of
+    cards: several have a heading with a link before the date. One such heading may name the author,
+    and the posts of a forum have the title of their topic.
+    """
+    cards = [
+        block
+        for before, block in pairwise(blocks)
+        if _is_linked_heading(before)
+        and any(_days((block,), ""))
+        and title_key(before.text) not in title
+    ]
+    return [block for block in blocks if len(cards) < MIN_CARDS or block not in cards]
+
+
+def _box(block: Block) -> str:
+    return block.path.rpartition("/")[0]
+
+
+def _is_linked_heading(block: Block) -> bool:
+    return block.tag in HEADINGS and block.tag != "h1" and 2 * block.link_chars > len(block.text)
+
+
+def _is_of_others(block: Block, headline: str) -> bool:
+    """Tell whether a block stands in a quoted post or a box about other pages, that is not around
+    the *headline* (a path). In a quoted post the date is a link.
+    """
+    steps, headline_steps = block.path.split("/"), headline.split("/")
+    shared = 0
+    while shared < min(len(steps), len(headline_steps)) and steps[shared] == headline_steps[shared]:
+        shared += 1
+    own = steps[shared:]
+    is_quoted = block.link_chars > 0 and any(step.startswith("blockquote") for step in own)
+    return is_quoted or OTHERS_STEP.search("/".join(own)) is not None
 
 
 def _find_headline(blocks: Sequence[Block], title: str) -> int | None:
@@ -97,39 +171,41 @@ def _find_headline(blocks: Sequence[Block], title: str) -> int | None:
     return first_h1 if similar is None else similar
 
 
-def visible_dates(blocks: Sequence[Block], near: Sequence[Block]) -> tuple[str, str]:
+def visible_dates(
+    blocks: Sequence[Block], near: Sequence[Block], language: str = ""
+) -> tuple[str, str]:
     """Return the days of publication and of the last change that the page shows, in ISO 8601.
 
     Each is the first day in the blocks beside the headline (*near*). If these blocks lack a day, it
     is the only day in the *blocks* whose classes mark them as dates. A day that the page does not
-    show is an empty string.
+    show is an empty string. *language* is the page's.
     """
-    published, changed = _days(near)
+    published, changed = _days(near, language)
     if published or changed:
         return "".join(published[:1]), "".join(changed[:1])
     date_blocks = [
         block
         for block in blocks[:MAX_BLOCKS]
         if len(block.text) <= MAX_BYLINE_CHARS
-        and _has_year(block.text)
+        and has_year(block.text)
         and DATE_STEP.search("/".join(block.path.rsplit("/", 2)[1:]))
     ]
-    published, changed = _days(date_blocks)
+    published, changed = _days(date_blocks, language)
     if len(set(published)) > 1 or len(set(changed)) > 1:
         return "", ""  # these are the days of a list's entries
     return "".join(published[:1]), "".join(changed[:1])
 
 
-def _days(blocks: Sequence[Block]) -> tuple[list[str], list[str]]:
+def _days(blocks: Sequence[Block], language: str) -> tuple[list[str], list[str]]:
     """Return the days of publications and the days of changes that *blocks* name."""
     published: list[str] = []
     changed: list[str] = []
     for block in blocks:
         text, start = block.text, 0
         # A teaser of another article may have its headline and date in one link.
-        if block.link_chars > MAX_LINK_CHARS or not _has_year(text):
+        if block.link_chars > MAX_LINK_CHARS or not has_year(text):
             continue
-        for day in find_dates(text):
+        for day in find_dates(text, language=language):
             is_change = CHANGED.search(text[start : day.start])
             if not is_change and _is_sentence(text[: day.start], text[day.end :]):
                 break
@@ -151,10 +227,6 @@ def _is_sentence(before: str, after: str) -> bool:
     is_spaced = end[0][0] not in "。！？"
     words = len(before.split()) + len(after.split())
     return words >= SENTENCE_WORDS if is_spaced else len(before + after) >= SENTENCE_SIGNS
-
-
-def _has_year(text: str) -> bool:
-    return "20" in text or "19" in text
 
 
 def visible_author(near: Sequence[Block]) -> tuple[str, ...]:
@@ -197,8 +269,10 @@ def _is_name(text: str, has_author_class: bool) -> bool:
         return False
     if text[-1] in "!?:" or NO_NAME.fullmatch(text):
         return False
-    if any(word.casefold() in MONTHS for word in words):
-        return False
+    if any(map(month_of, words)) and (len(words) == 1 or DIGIT.search(text)):
+        return (
+            False  # a date without a year, or a part of one; "May Price" and "Ian Jones" are names
+        )
     if has_author_class:
         return len(words) == 1 or _is_capitalised(words)  # one word: the name of an account
     return (

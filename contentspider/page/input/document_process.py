@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import io
 from dataclasses import asdict
-from html import escape
 from typing import TYPE_CHECKING, Any
 
+from contentspider.page.input.epub import is_epub, read_epub
 from contentspider.page.input.office import read_office
-from contentspider.page.input.pdf import extract_text
+from contentspider.page.input.pdf_blocks import read_pdf
 from contentspider.page.input.properties import Properties, read_properties
 from contentspider.page.input.textfiles import markdown_html, text_html
 
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     from contentspider.ground.child_process import Report
 
 # The libraries that read documents; see `contentspider.ground.child_process`.
-PRELOADED = ("pypdf", "anydoc", "markdown_it")
+PRELOADED = ("pypdfium2", "anydoc", "markdown_it")
 # After this share of its processor time the process stops reading a PDF file, and returns the pages
 # that it has.
 READ_SHARE = 0.8
@@ -38,13 +37,12 @@ def read(kind: str, body: bytes, content_type: str, seconds: float) -> dict[str,
     """
     properties, problem = Properties(), ""
     if kind == "pdf":
-        pdf = extract_text(io.BytesIO(body), READ_SHARE * seconds)
-        properties = Properties(pdf["title"], pdf["author"], pdf["keywords"])
-        html = "".join(f"<p>{escape(paragraph)}</p>" for paragraph in pdf["paragraphs"])
-        left_out = f"{pdf['pages_left_out']} pages" if pdf["pages_left_out"] else ""
+        pdf = read_pdf(body, READ_SHARE * seconds)
+        html, properties = pdf.html, pdf.properties
+        left_out = f"{pdf.pages_left_out} pages" if pdf.pages_left_out else ""
     elif kind == "office":
         properties = read_properties(body)
-        text = read_office(body)
+        text = read_epub(body) if is_epub(body) else read_office(body)
         html, left_out, problem = text.html, text.left_out, text.problem
         properties.title = properties.title or text.heading
     elif kind == "markdown":

@@ -150,7 +150,9 @@ def read_document(
         return None
     if left_out := document["left_out"]:
         logger.warning(
-            "%s: %s left out, because reading takes too long or is too much", url, left_out
+            "%s: %s left out, because they are damaged, or reading takes too long or is too much",
+            url,
+            left_out,
         )
     return replace(Page.from_html(document_html(document, url), url), is_document=True)
 

@@ -1,4 +1,4 @@
-"""Writes the content of office files and e-books as HTML. The library ``anydoc`` reads them."""
+"""Writes the content of office files as HTML. The library ``anydoc`` reads them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class OfficeText:
 
 
 def read_office(body: bytes) -> OfficeText:
-    """Return the content of an office file or e-book."""
+    """Return the content of an office file."""
     import anydoc
 
     try:
@@ -51,7 +51,7 @@ def read_office(body: bytes) -> OfficeText:
         is_unknown = isinstance(error, anydoc.UnsupportedError)
         return OfficeText(problem=UNKNOWN if is_unknown else str(error))
     kind = anydoc.format_from_bytes(body)
-    writer = _Writer(document, is_book=kind == "epub")
+    writer = _Writer(document)
     html = writer.write()
     left_out = f"{writer.left_out} blocks or rows" if writer.left_out else ""
     # The headings of a spreadsheet are the names of its sheets.
@@ -68,12 +68,9 @@ def _first_heading(document: Document) -> str:
 
 
 class _Writer:
-    """Writes a document as HTML up to `MAX_CHARS` and `MAX_TAGS`. In a book, relative links lead to
-    its other parts, so only their texts are written.
-    """
+    """Writes a document as HTML up to `MAX_CHARS` and `MAX_TAGS`."""
 
-    def __init__(self, document: Document, is_book: bool) -> None:
-        self._is_book = is_book
+    def __init__(self, document: Document) -> None:
         self._document = document
         self._parts: list[str] = []
         self._chars = self._tags = self._depth = 0
@@ -242,9 +239,8 @@ class _Writer:
     def _link(self, link: Inline) -> None:
         target = link.target
         # On the page of the document, links to its own parts would not work.
-        own_kinds = ("anchor", "relative") if self._is_book else ("anchor",)
         is_long = target is not None and len(target.value) > MAX_ATTRIBUTE_CHARS
-        if target is None or target.kind in own_kinds or is_long:
+        if target is None or target.kind == "anchor" or is_long:
             self._inlines(link.content or [])
             return
         self._open("a", _attribute("href", target.value))

@@ -9,10 +9,9 @@ from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from contentspider.page.about.dates import parse_date
 from contentspider.page.about.jsonld import MAX_VALUES, kinds, main_entity, strings_of
 from contentspider.page.about.things import StatedThings
-from contentspider.page.about.written_dates import find_dates
+from contentspider.page.about.written_dates import read_date
 from contentspider.page.words.tidy import tidy
 
 if TYPE_CHECKING:
@@ -132,7 +131,8 @@ def _value(rule: Rule, source: Source) -> OwnValue | None:
     """
     for way, selector in rule.selectors:
         texts = _texts(way, selector, source)
-        candidates = (typed(text, rule.kind, is_data=way not in (CSS, XPATH)) for text in texts)
+        is_data, language = way not in (CSS, XPATH), source.statements.language
+        candidates = (typed(text, rule.kind, is_data, language) for text in texts)
         values = (value for value in candidates if value is not None)
         if not rule.many:
             value = next(values, None)
@@ -195,9 +195,10 @@ def _descend(value: object, path: Sequence[str]) -> Iterator[str]:
         yield from _descend(value.get(path[0]), path[1:])
 
 
-def typed(text: str, kind: str, is_data: bool = False) -> str | float | None:
+def typed(text: str, kind: str, is_data: bool = False, language: str = "") -> str | float | None:
     """Return the first value of a type in a text, None without any. *is_data* tells that the text
-    was written for programs, so that the point in ``1.299`` is a decimal point.
+    was written for programs, so that the point in ``1.299`` is a decimal point. The names of months
+    are read in the *language* (a tag of BCP 47).
 
     >>> typed(" 12,90 EUR ", "text"), typed("1.299,00 EUR", "number"), typed("1.299", "number")
     ('12,90 EUR', 1299.0, 1299.0)
@@ -208,8 +209,7 @@ def typed(text: str, kind: str, is_data: bool = False) -> str | float | None:
     if kind == NUMBER:
         return number_in(text, is_data)
     if kind == DATE:
-        written = (found.date for found in find_dates(text, LAST_DAY))
-        return parse_date(text, LAST_DAY) or next(written, None)
+        return read_date(text, LAST_DAY, language) or None
     return text or None
 
 

@@ -14,13 +14,20 @@ from contentspider.ground.compression import pack, unpack
 from contentspider.ground.errors import DAMAGE, StateError
 from contentspider.ground.pickles import pickled
 from contentspider.page.about.hints import Hints, read_head
+from contentspider.page.about.hydration import hydration_text
 from contentspider.page.about.metadata import Metadata, Statements
 from contentspider.page.about.stated_texts import StatedText
 from contentspider.page.input.body import as_utf8, is_too_deep, parse
 from contentspider.page.input.corrections import Corrections, correct
 from contentspider.page.input.own_values import OwnValues
 from contentspider.page.input.serialization import from_record, to_record
-from contentspider.page.tree.blocks import MAX_BLOCKS, PageBlocks, Surroundings, read_tree
+from contentspider.page.tree.blocks import (
+    MAX_BLOCKS,
+    PageBlocks,
+    Surroundings,
+    read_tree,
+    shows_little,
+)
 from contentspider.page.tree.tags import KINDS
 from contentspider.page.tree.text import clean_text, runs
 from contentspider.page.words.names import ANCESTOR_TAGS, LEAF_TAGS
@@ -118,6 +125,9 @@ class Page:
         if attributes and containers is not None:
             content.around = read_surroundings(containers)
         hints, statements, texts = read_head(root, hint_elements)
+        if shows_little(content):
+            hidden = hydration_text(root)
+            texts = (*texts, hidden) if hidden else texts
         corrections = None
         if rules and containers is not None:
             corrections = correct(root, content, containers, rules)

@@ -19,7 +19,12 @@ MAX_MEMBER_BYTES = 1_000_000
 MAX_VALUES = 50
 # Titles that programs give to new files.
 GENERIC_TITLE = re.compile(
-    r"PowerPoint[ -]\S+|\S+[ -](?:\S+ )?PowerPoint|Untitled(?: .{1,20})?", re.IGNORECASE
+    r"PowerPoint[ -]\S+|\S+[ -](?:\S+ )?PowerPoint|\W*Untitled(?:\W.{1,20})?\W*|Slide \d+"
+    r"|Document\d*"
+    # The name of a file, perhaps with the name of its program: "Microsoft Word - minutes.docx".
+    r"|(?:Microsoft|LibreOffice|OpenOffice|Adobe)\b.* - .*"
+    r"|\S+\.(?:docx?|docm|rtf|odt|xlsx?|pptx?|pdf|dvi|tex|ps|eps|indd|qxd|pages|html?|txt|fm|pmd?)",
+    re.IGNORECASE,
 )
 # `zipfile` raises these errors for damaged and encrypted files, and for unknown compressions.
 ZIP_ERRORS = (
@@ -61,9 +66,18 @@ def read_properties(body: bytes) -> Properties:
         properties = _rtf_properties(body[:RTF_HEAD_CHARS].decode("latin-1"))
     else:
         properties = _zip_properties(body)
-    if GENERIC_TITLE.fullmatch(properties.title):
+    if is_generic_title(properties.title):
         properties.title = ""
     return properties
+
+
+def is_generic_title(title: str) -> bool:
+    """Tell whether a title is empty, or a program's name for a new file, or the name of a file.
+
+    >>> is_generic_title("Microsoft Word - minutes.docx"), is_generic_title("Word for all")
+    (True, False)
+    """
+    return not title.strip() or GENERIC_TITLE.fullmatch(title.strip()) is not None
 
 
 def _zip_properties(body: bytes) -> Properties:

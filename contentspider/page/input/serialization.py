@@ -14,6 +14,9 @@ from typing import Any
 
 from contentspider.ground.addresses import without_password
 from contentspider.page.tree.blocks import Block, PageBlocks, Surroundings
+from contentspider.page.tree.containers import BOX_KINDS, ITEM, KINDS, OF_TAGS, QUOTE, TABLE
+from contentspider.page.tree.tags import NO_NUMBER
+from contentspider.page.words.names import step_tag
 
 # The names of lists in the record, and the field of `Block` that each list has.
 FIELDS = {
@@ -32,14 +35,16 @@ DETAILS: dict[str, str | int | tuple[Any, ...]] = {
     "language": "",
     "anchor": "",
     "note": "",
-    "number": -1,
-    "quote": 0,
+    "number": NO_NUMBER,
+    "numbering": "",
+    "begins_list": False,
     "colspan": 1,
     "rowspan": 1,
     "table": 0,
     "outer": (),
 }
 MAX_COLUMNS, MAX_DETAIL, MAX_OUTER_TABLES = 1_000, 999_999_999, 4  # the limits of the walk
+MAX_CONTAINERS = 100
 # The values of "directives" in a record.
 IGNORED, LEFT_OUT = "ignored", "left out"
 # The fields of the page that are stored unchanged.
@@ -60,6 +65,7 @@ def to_record(content: PageBlocks) -> dict[str, Any]:
         images += [(number, *_without_password(image)) for image in block.images]
         films += [(number, *_without_password(film)) for film in block.films]
     paths, path_of = _shorten(content)
+    containers, within = _containers(blocks)
     return {
         **{name: getattr(content, name) for name in PAGE_FIELDS},
         "base": without_password(content.base),
@@ -74,6 +80,8 @@ def to_record(content: PageBlocks) -> dict[str, Any]:
         "images": images,
         "films": films,
         "directives": _directives(content),
+        "within": containers,
+        "within_of": within,
         "details": {
             name: pairs for name in DETAILS if (pairs := _detail(blocks, name, DETAILS[name]))
         },
@@ -133,6 +141,25 @@ def _shorten(content: PageBlocks) -> tuple[list[tuple[int, str]], list[int]]:
                 paths.append((-1, path))
         path_of.append(number)
     return paths, path_of
+
+
+def _containers(blocks: list[Block]) -> tuple[list[tuple[int, str, int]], list[int]]:
+    """Return the table of containers around blocks, and for each block its innermost one, by number
+    (-1: none).
+
+    An entry of the table is the number of the container around (-1: none), a kind and a number.
+    """
+    containers: list[tuple[int, str, int]] = []
+    number_of: dict[tuple[tuple[str, int], ...], int] = {(): -1}
+    innermost: list[int] = []
+    for block in blocks:
+        within = block.within
+        for depth in range(1, len(within) + 1):
+            if within not in number_of and within[:depth] not in number_of:
+                number_of[within[:depth]] = len(containers)
+                containers.append((number_of[within[: depth - 1]], *within[depth - 1]))
+        innermost.append(number_of[within])
+    return containers, innermost
 
 
 def from_record(record: dict[str, Any]) -> PageBlocks:
@@ -200,6 +227,7 @@ def _read_blocks(record: dict[str, Any], content: PageBlocks) -> list[Block]:
     images = _read_images(record)
     films = _read_films(record)
     details = _read_details(record)
+    within = _read_within(record, content, details)
     if "columns" not in record:  # written by an earlier version
         record = {**record, "columns": _columns(record["rows"], record["cells"])}
     if max(record["columns"], default=0) > MAX_COLUMNS:
@@ -222,6 +250,7 @@ def _read_blocks(record: dict[str, Any], content: PageBlocks) -> list[Block]:
                 cell,
                 tuple(images.get(number, ())),
                 films=tuple(films.get(number, ())),
+                within=within[number],
                 **details.get(number, {}),
             )
         )
@@ -261,7 +290,7 @@ def _read_details(record: dict[str, Any]) -> dict[int, dict[str, Any]]:
     """Return the details of the blocks in a record, by block number and field name."""
     details: dict[int, dict[str, Any]] = {}
     for name, pairs in record.get("details", {}).items():  # earlier versions stored none
-        for number, value in pairs:
+        for number, value in pairs if name in DETAILS else ():
             if isinstance(value, list):
                 value = _outer_cells(value)
             if type(value) is not type(DETAILS[name]):
@@ -270,6 +299,51 @@ def _read_details(record: dict[str, Any]) -> dict[int, dict[str, Any]]:
                 raise ValueError("a detail of a block is too large")
             details.setdefault(number, {})[name] = value
     return details
+
+
+def _read_within(
+    record: dict[str, Any], content: PageBlocks, details: dict[int, dict[str, Any]]
+) -> list[tuple[tuple[str, int], ...]]:
+    """Return the value of `Block.within` of each block in a record."""
+    if "within" not in record:  # written by an earlier version
+        return _earlier_within(record, content, details)
+    chains: list[tuple[tuple[str, int], ...]] = []
+    for around, kind, number in record["within"]:
+        if kind not in KINDS and kind not in BOX_KINDS:
+            raise ValueError("a container has an unknown kind")
+        chain = (*(chains[around] if around >= 0 else ()), (kind, number))
+        if len(chain) > MAX_CONTAINERS:
+            raise ValueError("a block is in too many containers")
+        chains.append(chain)
+    array("q", [number for _, _, number in record["within"]])  # raises TypeError for other values
+    return [chains[number] if number >= 0 else () for number in record["within_of"]]
+
+
+def _earlier_within(
+    record: dict[str, Any], content: PageBlocks, details: dict[int, dict[str, Any]]
+) -> list[tuple[tuple[str, int], ...]]:
+    """Return the containers around the blocks of a record of an earlier version, which stored the
+    numbers of the innermost list entry, quote and table alone.
+    """
+    quotes = dict(record.get("details", {}).get("quote", ()))
+    chains: list[tuple[tuple[str, int], ...]] = []
+    latest: dict[str, int] = {}  # the numbers of the latest elements by their paths
+    for number, container in enumerate(record["containers"]):
+        steps = content.paths[container].split("/")[:MAX_CONTAINERS]
+        chain: list[tuple[str, int]] = []
+        innermost = {
+            ITEM: record["items"][number],
+            QUOTE: quotes.get(number, 0),
+            TABLE: details.get(number, {}).get("table", 0),
+        }
+        for depth in range(len(steps), 0, -1):
+            tag, path = step_tag(steps[depth - 1]), "/".join(steps[:depth])
+            if kind := TABLE if tag == "table" else OF_TAGS.get(tag, ""):
+                known = latest.setdefault(path, len(latest))
+                chain.append((kind, innermost.pop(kind, known)))
+                latest[path] = chain[-1][1]
+        chains.append(tuple(reversed(chain)))
+    return chains
 
 
 def _outer_cells(cells: list[list[int]]) -> tuple[tuple[int, ...], ...]:

@@ -10,8 +10,10 @@ cdef class Block:
     cdef readonly str text, path, tag
     cdef readonly Py_ssize_t container, link_chars, links, bold_chars, row, item, cell
     cdef readonly str language, anchor, note
-    cdef readonly Py_ssize_t number, quote, colspan, rowspan, table
-    cdef readonly tuple images, films, outer
+    cdef readonly Py_ssize_t number, colspan, rowspan, table
+    cdef readonly str numbering
+    cdef readonly bint begins_list
+    cdef readonly tuple images, films, outer, within
     cdef tuple known_spans  # None: they are still packed
     cdef bytes packed_spans
     cdef bytearray marks

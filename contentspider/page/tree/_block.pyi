@@ -17,12 +17,14 @@ class Block:
     anchor: Final[str]
     note: Final[str]
     number: Final[int]
-    quote: Final[int]
+    within: Final[tuple[tuple[str, int], ...]]
     colspan: Final[int]
     rowspan: Final[int]
     films: Final[tuple[tuple[int, str, str], ...]]
     table: Final[int]
     outer: Final[tuple[tuple[int, int, int, int, int], ...]]
+    numbering: Final[str]
+    begins_list: Final[bool]
     def __init__(
         self,
         text: str,
@@ -40,11 +42,13 @@ class Block:
         language: str = "",
         anchor: str = "",
         note: str = "",
-        number: int = -1,
-        quote: int = 0,
+        number: int = -1_000_000_000,
+        within: tuple[tuple[str, int], ...] = (),
         colspan: int = 1,
         rowspan: int = 1,
         films: tuple[tuple[int, str, str], ...] = (),
         table: int = 0,
         outer: tuple[tuple[int, int, int, int, int], ...] = (),
+        numbering: str = "",
+        begins_list: bool = False,
     ) -> None: ...

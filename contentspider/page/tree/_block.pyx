@@ -8,7 +8,7 @@ from cpython.unicode cimport PyUnicode_DecodeUTF8
 
 from libc.string cimport strchr, strncmp
 
-from contentspider.page.tree.tags import CODE, STYLES, is_link
+from contentspider.page.tree.tags import CODE, NO_NUMBER, STYLES, is_link
 
 cdef bytes STYLE_BYTES = "".join([style for style in STYLES if len(style) == 1]).encode()
 cdef const char* STYLE_CHARS = STYLE_BYTES
@@ -28,9 +28,12 @@ cdef class Block:
     covers *colspan* columns and *rowspan* rows. *table* is the number of the table on the page.
     *outer* has ``(table, row, cell, colspan, rowspan)`` of each cell around this table, outermost
     first. *number* is the number of an entry in a numbered
-    list (-1: none). *quote* is the number of the innermost quote (0: none). *language* is the
-    programming language of a preformatted text. *anchor* is the fragment that links to a heading.
-    *note* is the id of the footnote that the block belongs to.
+    list (`NO_NUMBER`: none), and *numbering* the ``type`` of the list ("a", "A", "i", "I" or
+    ""), followed by "-" if it is reversed. *begins_list* tells that the entry is the first of a
+    list right after another one. *within* has the kind and the number of each container around the
+    block, outermost first; see `containers`. *language* is the programming language of a
+    preformatted text. *anchor* is the fragment that links to a heading. *note* is the id of the
+    footnote that the block belongs to.
     *spans* are ``(start, end, mark)`` ranges of *text*. A mark is the address of a link, one of
     `STYLES`, or `NOTE` followed by the id of a footnote.
     *images* are ``(place, address, description, width, height)``. *place* is the number of
@@ -44,16 +47,18 @@ cdef class Block:
         Py_ssize_t link_chars=0, Py_ssize_t links=0, Py_ssize_t bold_chars=0, Py_ssize_t row=0,
         Py_ssize_t item=0, tuple spans not None=(), Py_ssize_t cell=0, tuple images not None=(),
         str language not None="", str anchor not None="", str note not None="",
-        Py_ssize_t number=-1, Py_ssize_t quote=0, Py_ssize_t colspan=1, Py_ssize_t rowspan=1,
-        tuple films not None=(), Py_ssize_t table=0, tuple outer not None=(),
+        Py_ssize_t number=NO_NUMBER, tuple within not None=(), Py_ssize_t colspan=1,
+        Py_ssize_t rowspan=1, tuple films not None=(), Py_ssize_t table=0, tuple outer not None=(),
+        str numbering not None="", bint begins_list=False,
     ):
         self.text, self.path, self.tag, self.container = text, path, tag, container
         self.link_chars, self.links, self.bold_chars = link_chars, links, bold_chars
         self.row, self.item, self.cell = row, item, cell
         self.known_spans, self.images, self.films = spans, images, films
         self.language, self.anchor, self.note = language, anchor, note
-        self.number, self.quote, self.colspan, self.rowspan = number, quote, colspan, rowspan
+        self.number, self.within, self.colspan, self.rowspan = number, within, colspan, rowspan
         self.table, self.outer = table, outer
+        self.numbering, self.begins_list = numbering, begins_list
 
     @property
     def spans(self):
@@ -101,8 +106,8 @@ cdef class Block:
         return (
             self.text, self.path, self.tag, self.container, self.link_chars, self.links,
             self.bold_chars, self.row, self.item, self.spans, self.cell, self.images,
-            self.language, self.anchor, self.note, self.number, self.quote, self.colspan,
-            self.rowspan, self.films, self.table, self.outer,
+            self.language, self.anchor, self.note, self.number, self.within, self.colspan,
+            self.rowspan, self.films, self.table, self.outer, self.numbering, self.begins_list,
         )
 
     def __eq__(self, other):

@@ -11,13 +11,15 @@ cdef enum Kind:
 # The attributes that the walk looks at; the first four make an element's step in a path.
 cdef enum:
     ID, CLASS, ROLE, ITEMPROP, HIDDEN, STYLE, HREF, SHADOW, ARIA_HIDDEN, COLSPAN, ROWSPAN, NAME
+    CFEMAIL
     ATTRIBUTES
     IN_PATH = 4
     EXCLUSION = ATTRIBUTES  # one of those by which an owner leaves an element out
 
 cdef struct MarkText:
     int at, length  # in `Elements.marks`
-    bint is_bold, is_code, is_link
+    bint is_bold, is_code
+    bint is_link  # to another page, not to the file of a picture
 
 cdef struct Tag:
     Kind kind
@@ -50,6 +52,8 @@ cdef class Elements:
     cdef Py_ssize_t add_mark(self, const char* text, Py_ssize_t length) except -1
     cdef Py_ssize_t mark_number(self, str mark) except -1
     cdef Py_ssize_t link_number(self) except -1
+    cdef str email(self)
+    cdef str email_address(self, const char* href)
     cdef int read_attributes(self, xmlNode* node) except -1
     cdef const char* value(self, xmlNode* node, xmlAttr* attribute) except NULL
     cdef bint excludes(self, xmlNode* node, xmlAttr* attribute) except -1

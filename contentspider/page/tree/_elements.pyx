@@ -6,21 +6,26 @@ cimport cython
 from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_GET_SIZE, PyByteArray_Resize
 from cpython.bytes cimport PyBytes_AS_STRING
 from cpython.unicode cimport PyUnicode_DecodeUTF8
-from libc.string cimport memcpy, strcmp, strlen, strncmp
+from libc.string cimport memcpy, strcmp, strcspn, strlen, strncmp
 from lxml.includes cimport etreepublic as etree
 from lxml.includes.tree cimport XML_ELEMENT_NODE, XML_TEXT_NODE, const_xmlChar
 from lxml.includes.tree cimport xmlAttr, xmlDoc, xmlDtd, xmlNode
 
 from contentspider.page.tree.tags import (
-    BLOCK_STYLE, BOLD, CODE, HIDDEN_STYLE, KINDS, LINE_BREAK, MARKS,
+    BLOCK_STYLE, BOLD, CODE, HIDDEN_EMAILS, HIDDEN_STYLE, KINDS, LINE_BREAK, MARKS, shown_email,
 )
 
 etree.import_lxml__etree()
 
 cdef const char** NAMES = [
     "id", "class", "role", "itemprop", "hidden", "style", "href", "shadowrootmode", "aria-hidden",
-    "colspan", "rowspan", "name",
+    "colspan", "rowspan", "name", "data-cfemail",
 ]
+cdef const char** PICTURE_FILES = [
+    ".jpg", ".jpeg", ".png", ".gif", ".webp", ".svg", ".avif", ".bmp", ".tif", ".tiff",
+]
+DEF PICTURES = 10
+DEF MAX_ENDING = 5
 cdef const char** EXCLUSIONS = ["data-swiftype-index", "data-nosnippet", "data-elastic-exclude"]
 
 # The kinds by their numbers, in the order of `Kind`.
@@ -30,6 +35,7 @@ cdef list KINDS_BY_NUMBER = (
 ).split()
 cdef dict KIND_OF = {tag: KINDS_BY_NUMBER.index(kind) for tag, kind in KINDS.items()}
 
+cdef bytes EMAILS = HIDDEN_EMAILS.encode()
 # What a style does: it hides its element, or makes it a block.
 cdef enum:
     NOTHING, HIDES, BLOCKS
@@ -114,14 +120,28 @@ cdef class Elements:
         if href is NULL or href[0] == 0:
             return 0
         length = strlen(href)
+        if href[0] == c"/" and strncmp(href, EMAILS, len(EMAILS)) == 0:
+            href = self.keep(self.email_address(href))
+            length = strlen(href)
         if not is_tidy(href, length):
             kept = self.address().encode()
             href, length = kept, len(kept)
             if length == 0:
                 return 0
         number = self.add_mark(href, length)
-        self.mark_texts.back().is_link = True
+        self.mark_texts.back().is_link = not shows_picture(href)
         return number
+
+    cdef str email(self):
+        """Return the e-mail address that the current element shows, if a script has to show it."""
+        return "" if self.values[CFEMAIL] is NULL else shown_email(self.values[CFEMAIL].decode())
+
+    cdef str email_address(self, const char* href):
+        """Return the address of a link to an e-mail address that is hidden in it, or in its
+        element.
+        """
+        email = shown_email(href.decode().partition("#")[2]) or self.email()
+        return "mailto:" + email if email else href.decode()
 
     cdef int read_attributes(self, xmlNode* node) except -1:
         cdef xmlAttr* attribute = node.properties
@@ -238,7 +258,9 @@ cdef int attribute_number(const char* name) noexcept:
     """Return the number of the attribute with this name; -1 for attributes that are not read."""
     cdef int number = -1
     if name[0] == c"d":
-        return EXCLUSION if is_exclusion(name) else -1
+        if is_exclusion(name):
+            return EXCLUSION
+        return CFEMAIL if strcmp(name, NAMES[CFEMAIL]) == 0 else -1
     if name[0] == c"c":
         number = CLASS if name[1] == c"l" else COLSPAN
     elif name[0] == c"a":
@@ -289,3 +311,25 @@ cdef bint is_called(xmlNode* node, const char* name) noexcept:
         and (node.ns is NULL or node.ns.href is NULL)
         and strcmp(<const char*>node.name, name) == 0
     )
+
+
+cdef bint shows_picture(const char* href) noexcept:
+    """Tell whether an address is that of a picture file: such a link leads to no other page.
+
+    Wikis have pages with such names, but behind a colon (``File:Tea.jpg``).
+    """
+    cdef size_t end = strcspn(href, "?#"), dot = end, i
+    cdef char ending[MAX_ENDING + 1]
+    while dot > 0 and end - dot < MAX_ENDING and href[dot] != c".":
+        dot -= 1
+    for i in range(end - dot):
+        ending[i] = href[dot + i] | 0x20  # lower case; a dot stays a dot
+    ending[end - dot] = 0
+    for i in range(PICTURES):
+        if strcmp(ending, PICTURE_FILES[i]) == 0:
+            while dot > 0 and href[dot] != c"/":
+                if href[dot] == c":" or strncmp(href + dot, "%3", 2) == 0:
+                    return False
+                dot -= 1
+            return True
+    return False

@@ -8,9 +8,16 @@ from contentspider.page.tree._elements cimport Elements, Kind
 cdef bint is_furniture(
     xmlNode* node, Elements elements, Kind kind, xmlNode* heading, bint preformatted
 ) except -1
+cdef bint is_panel(xmlNode* node) except -1
 cdef bint links_own_heading(xmlNode* link, const char* href, xmlNode* heading) except -1
 cdef bint is_note_marker(xmlNode* node, Elements elements, Kind kind) except -1
 cdef str anchor_of(xmlNode* heading)
 cdef str language_of(xmlNode* preformatted)
 cdef str note_of(xmlNode* marker)
 cdef str text_below(xmlNode* top, Py_ssize_t most)
+cdef xmlNode* next_element(xmlNode* node) noexcept
+cdef bint has_text_after(xmlNode* node) noexcept
+cdef bint has_heading(xmlNode* top) noexcept
+cdef bint is_code_control(xmlNode* node, Elements elements, Kind kind) except -1
+cdef bint is_code_line(const char* classes, const char* style) except -1
+cdef bint is_box_sign(xmlNode* label) except -1

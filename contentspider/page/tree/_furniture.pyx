@@ -11,7 +11,7 @@ from libc.string cimport strchr, strcmp, strlen, strncmp, strstr
 from lxml.includes.tree cimport XML_ELEMENT_NODE, XML_TEXT_NODE, xmlNode
 
 from contentspider.page.tree._elements cimport (
-    ARIA_HIDDEN, BUTTON, CELL, CLASS, HREF, LINK, NAME, ROLE, STYLE, Elements, Kind, attribute_of,
+    ARIA_HIDDEN, BUTTON, CELL, CLASS, CONTAINER, HREF, INLINE, LINK, NAME, ROLE, STYLE, Elements, Kind, attribute_of,
     first_child, is_called,
 )
 
@@ -23,6 +23,8 @@ from contentspider.page.tree.tags import EDIT_LINK, GUTTERS, PERMALINK, SHOWN_FO
 # A permalink has at most this many characters. At most this many nodes below an element are read.
 cdef Py_ssize_t MAX_SIGN_CHARS = 100
 cdef int MAX_NODES = 60
+# A button that opens a panel is nested in at most this many elements before the panel.
+cdef int MAX_CONTROL_DEPTH = 4
 # The line above code that a link copies or selects has at most this many characters.
 cdef Py_ssize_t MAX_CAPTION_CHARS = 60
 # A raised number after a shorter word may be an exponent ("km2").
@@ -41,12 +43,28 @@ cdef object UNSEEN = re.compile(
 # At most this many nodes stand between a formula that MathJax has rendered and its source.
 cdef int MAX_BEFORE_SOURCE = 4
 
+# Word gives this style to the marker of an entry in a list.
+cdef const char* WORD_MARKER = "mso-list:Ignore"
 # mdBook gives this class to lines of Rust that it hides: they only make an example compile.
 cdef const char* UNSHOWN_LINE = "boring"
 cdef Py_ssize_t MAX_LINE_NUMBER_CHARS = 6
 # The language is looked for in the classes of a preformatted element, of the code in it, and of
 # this many elements around it.
 cdef int MAX_ABOVE_CODE = 5
+
+# Classes of what copies code or names its language, and of the lines of code.
+cdef object CODE_CONTROL = re.compile(
+    r"(?:^|[\s_-])(?:lang|copy|copied|clipboard)|(?:copy|clipboard|lang)(?:$|[\s_-])|copyb(?:tn|utton)"
+    r"|code-?lang",
+    re.IGNORECASE,
+)
+cdef object CODE_LINE = re.compile(r"(?:^|\s)(?:line|(?:token|code|view|cm)-line)(?:$|\s)")
+cdef Py_ssize_t MAX_CONTROL_CHARS = 30, MAX_BESIDE_CODE_BYTES = 120
+cdef int MAX_AROUND_CONTROL = 5
+# Links to the source of what a page describes, as rustdoc, Sphinx and pdoc write them.
+cdef object SOURCE_LINK = re.compile(r"(?:^|\s)(?:src|srclink|viewcode-link|view-source-button)(?:$|\s)")
+# The signs of boxes to check, which are drawn as text beside the real ones.
+cdef frozenset BOX_SIGNS = frozenset("▢☐□◻⬜☑✓✔")
 
 cdef dict GUTTER_ANSWERS = {}
 cdef Py_ssize_t MAX_ANSWERS = 10_000, MAX_CLASS_BYTES = 200
@@ -76,12 +94,75 @@ cdef bint is_furniture(
     if kind == LINK:
         if acts_on_next_code(node, elements.values[HREF]):
             return True
+        if classes is not NULL and is_source_link(node, classes):
+            return True
         return is_permalink(node, elements.values[HREF], classes, heading)
+    if is_called(node, "label") and text_below(node, 2) and is_box_sign(node):
+        return True
+    if elements.values[STYLE] is not NULL and strstr(elements.values[STYLE], WORD_MARKER) is not NULL:
+        return True
     if classes is NULL:
         return False
+    if is_source_link(node, classes) or repeats_kind(node, classes):
+        return True
     if heading is not NULL and EDIT_LINK.search(classes.decode()) is not None:
         return True
     return strstr(classes, "MathJax") is not NULL and is_shown_formula(node, classes)
+
+
+cdef bint is_source_link(xmlNode* node, const char* classes) except -1:
+    """Tell whether an element only leads to the source of what the page describes."""
+    cdef xmlNode* around = node.parent
+    if (
+        strstr(classes, "src") is NULL
+        and strstr(classes, "viewcode") is NULL
+        and strstr(classes, "source") is NULL
+    ):
+        return False  # the common case
+    if SOURCE_LINK.search(classes.decode()) is None:
+        return False
+    if is_called(around, "a"):
+        around = around.parent
+    return text_below(node, MAX_CONTROL_CHARS) is not None and text_without(around, node)
+
+
+cdef bint repeats_kind(xmlNode* node, const char* classes) except -1:
+    """Tell whether an element repeats the kind of a box for screen readers, before its title
+    (Quarto).
+    """
+    if strstr(classes, "screen-reader-only") is NULL:
+        return False
+    return "callout-title" in attribute_of(node.parent, "class") and text_without(node.parent, node)
+
+
+cdef bint is_box_sign(xmlNode* label) except -1:
+    """Tell whether a label has nothing but the sign of a box to check."""
+    cdef str text = text_below(label, 2)
+    return text is not None and BOX_SIGNS.issuperset(text)
+
+
+cdef bint is_panel(xmlNode* node) except -1:
+    """Tell whether a reader can open a hidden element: right before it stands what opens it.
+
+    That is a button, or an element with ``aria-expanded`` or ``aria-controls``, alone or within a
+    heading or a line; or a heading that is one of a series with a hidden element after each.
+    """
+    cdef xmlNode* control = previous_element(node.prev)
+    cdef xmlNode* next_control = next_element(node.next)
+    cdef xmlNode* inner = control
+    cdef int left = MAX_CONTROL_DEPTH
+    while inner is not NULL and left:
+        if is_called(inner, "button") or attribute_of(inner, "aria-expanded"):
+            return True
+        if attribute_of(inner, "aria-controls"):
+            return True
+        inner = next_element(inner.children)
+        left -= 1
+    if control is NULL or next_control is NULL:
+        return False
+    if not is_heading(control) and not is_called(control, "dt"):
+        return False
+    return strcmp(<const char*>next_control.name, <const char*>control.name) == 0
 
 
 cdef bint is_for_eyes_alone(Elements elements) noexcept:
@@ -126,6 +207,101 @@ cdef bint acts_on_next_code(xmlNode* link, const char* href) except -1:
     return code is not NULL and is_called(code, "pre")
 
 
+cdef bint is_code_control(xmlNode* node, Elements elements, Kind kind) except -1:
+    """Tell whether an element only copies, runs, names the language of code or numbers its lines:
+    it is a button, or its class says so, and the code is almost all there is in an element around.
+    """
+    cdef xmlNode* around = node.parent
+    cdef int left = MAX_AROUND_CONTROL
+    if not may_be_code_control(node, elements, kind):
+        return False
+    if text_below(node, MAX_CONTROL_CHARS) is None or code_in(node) is not NULL:
+        return False
+    while left and around is not NULL and around.type == XML_ELEMENT_NODE:
+        if is_called(around, "body"):
+            break
+        if code_in(around) is not NULL:
+            return is_only_code(around)
+        around = around.parent
+        left -= 1
+    return False
+
+
+cdef bint may_be_code_control(xmlNode* node, Elements elements, Kind kind) except -1:
+    """Tell whether an element is a button, or its class names a control of code."""
+    cdef const char* classes = elements.values[CLASS]
+    cdef const char* role = elements.values[ROLE]
+    if kind == BUTTON:
+        return role is NULL or strcmp(role, "tab") != 0
+    if classes is NULL or (kind != LINK and kind != INLINE and kind != CONTAINER):
+        return False
+    if (
+        strstr(classes, "lang") is not NULL
+        or strstr(classes, "cop") is not NULL
+        or strstr(classes, "Cop") is not NULL
+        or strstr(classes, "clip") is not NULL
+    ):
+        return CODE_CONTROL.search(classes.decode()) is not None
+    if kind != CONTAINER or strstr(classes, "line-number") is NULL:
+        return False
+    return is_gutter(classes) and not has_letters(node)
+
+
+cdef xmlNode* code_in(xmlNode* top) noexcept:
+    """Return the first code below an element, NULL if there is none among its first nodes."""
+    cdef xmlNode* node = top.children
+    cdef int left = MAX_NODES
+    while node is not NULL and left:
+        if is_called(node, "pre"):
+            return node
+        node = following(node, top, NULL)
+        left -= 1
+    return NULL
+
+
+cdef bint is_only_code(xmlNode* top) noexcept:
+    """Tell whether there is hardly any text below an element outside of code."""
+    cdef xmlNode* node = top.children
+    cdef xmlNode* code = NULL
+    cdef const char* at
+    cdef Py_ssize_t size = 0
+    cdef int left = MAX_NODES
+    while node is not NULL and left:
+        if is_called(node, "pre"):
+            code = node
+        elif node.type == XML_TEXT_NODE and node.content is not NULL:
+            at = <const char*>node.content
+            while at[0] and size <= MAX_BESIDE_CODE_BYTES:
+                size += at[0] < 0 or at[0] > c" "
+                at += 1
+        node = following(node, top, code)
+        left -= 1
+    return left > 0 and size <= MAX_BESIDE_CODE_BYTES
+
+
+cdef bint is_code_line(const char* classes, const char* style) except -1:
+    """Tell whether an element within code is a line of its own."""
+    if style is not NULL and (
+        strstr(style, "display:block") is not NULL or strstr(style, "display: block") is not NULL
+    ):
+        return True
+    if classes is NULL or strstr(classes, "line") is NULL:
+        return False
+    return CODE_LINE.search(classes.decode()) is not None
+
+
+cdef bint has_heading(xmlNode* top) noexcept:
+    """Tell whether an element has a heading in it."""
+    cdef xmlNode* node = top.children
+    cdef int left = MAX_NODES
+    while node is not NULL and left:
+        if is_heading(node):
+            return True
+        node = following(node, top, NULL)
+        left -= 1
+    return False
+
+
 cdef bint has_text_after(xmlNode* node) noexcept:
     """Tell whether an element or a text, other than spaces, follows a node in its parent."""
     cdef const char* at
@@ -153,6 +329,12 @@ cdef bint names_language_of_next(xmlNode* node) except -1:
         return False
     text = text_below(node, MAX_SIGN_CHARS)
     return bool(text) and text.lower() == language_of(code)
+
+
+cdef xmlNode* previous_element(xmlNode* node) noexcept:
+    while node is not NULL and node.type != XML_ELEMENT_NODE:
+        node = node.prev
+    return node
 
 
 cdef xmlNode* next_element(xmlNode* node) noexcept:

@@ -7,8 +7,9 @@ from lxml.includes.tree cimport xmlNode
 from contentspider.page.tree._elements cimport Elements
 
 cdef class Names:
-    cdef str key, numbered
+    cdef str key, numbered, kind, role
     cdef Py_ssize_t classes, numbers
+    cdef bint is_telling, is_box  # it has a kind or a role; its kind is a box's
 
 cdef class Step:
     cdef Names names
@@ -48,6 +49,7 @@ cdef class Tree:
     cdef list kept  # the elements of the page's containers, None: they are not wanted
 
     cdef Py_ssize_t enter(self, Py_ssize_t number, Py_ssize_t parent, xmlNode* node) except -1
+    cdef Names names_of(self, Py_ssize_t number)
     cdef int add_attributes(self, xmlNode* node, Py_ssize_t container) except -1
     cdef Py_ssize_t keep(self, Py_ssize_t number) except -1
     cdef bint has_numbered_names(self) noexcept

@@ -15,6 +15,8 @@ from contentspider.page.tree._elements cimport CLASS, ID, IN_PATH, ITEMPROP, ROL
 
 import re
 
+from contentspider.page.tree.containers import named
+
 etree.import_lxml__etree()
 
 # A path locates a block in the template. Steps beyond this depth or length would not help.
@@ -65,7 +67,8 @@ cdef str numbered_key(str tag, str id_, str class_, str role, str itemprop):
 cdef class Names:
     """The names of an element: its step in a path as *key*, and with its numbers as *numbered*.
 
-    *classes* is how many class names it has, *numbers* how many of them have a long number.
+    *classes* is how many class names it has, *numbers* how many of them have a long number. *kind*
+    and *role* are those of `containers.Names`.
     """
 
 
@@ -80,6 +83,9 @@ cdef Names names_of(str tag, const char** values):
     for name in class_.split():
         names.classes += 1
         names.numbers += LONG_NUMBER.search(name) is not None
+    names.kind, names.role = named(tag, class_, text_of(values[ROLE]))
+    names.is_telling = bool(names.kind or names.role)
+    names.is_box = names.kind.isupper()
     return names
 
 
@@ -212,6 +218,14 @@ cdef class Tree:
         self.containers.push_back(container)
         self.steps.append(step)
         return tag.last
+
+    cdef Names names_of(self, Py_ssize_t number):
+        """Return the names of a container, None if it is nested too deeply to have some."""
+        cdef Container* container = &self.containers[number]
+        cdef Step step = self.steps[number]
+        if container.parent >= 0 and step is self.steps[container.parent]:
+            return None
+        return step.names
 
     cdef int add_attributes(self, xmlNode* node, Py_ssize_t container) except -1:
         """Store the attributes of *node*, which is a container or inline within one; NULL has

@@ -8,7 +8,7 @@ is linked against libxml2. The tree must not change during the walk.
 """
 
 cimport cython
-from libc.string cimport strcmp
+from libc.string cimport strcmp, strstr
 from libcpp.vector cimport vector
 from lxml.includes cimport etreepublic as etree
 from lxml.includes.tree cimport XML_COMMENT_NODE, XML_ELEMENT_NODE, XML_ENTITY_REF_NODE, XML_PI_NODE
@@ -19,23 +19,28 @@ from contentspider.page.tree._directives cimport Directives, is_excluding
 from contentspider.page.tree._elements cimport (
     BASE, BREAK, BUTTON, CELL, CONTAINER, EMBED, FIELD, FILM, FORMULA, IMAGE, INLINE, ITEM, LINK,
     NOINDEX, NOSCRIPT, NUMBERED, PREFORMATTED, QUOTE, ROW, SCRIPT, SKIPPED, TABLE, TEMPLATE, CLASS,
-    COLSPAN, HREF, ID, NAME, ROWSPAN, SHADOW, Elements, Kind, attribute_of, first_child, is_called,
+    COLSPAN, HREF, ID, NAME, ROWSPAN, SHADOW, STYLE, Elements, Kind, attribute_of, first_child, is_called,
 )
 from contentspider.page.tree._hints cimport HintElements
 from contentspider.page.tree._images cimport Pictures
 from contentspider.page.tree._scripts cimport Segments, drop_stand_ins, is_seen_without_scripts
 from contentspider.page.tree._text cimport Run
 from contentspider.page.tree._furniture cimport (
-    anchor_of, is_furniture, is_note_marker, language_of, links_own_heading, text_below,
+    anchor_of, has_heading, has_text_after, is_box_sign, is_code_control, is_code_line,
+    is_furniture, is_note_marker, is_panel, language_of, links_own_heading, next_element, text_below,
 )
 from contentspider.page.tree._table cimport Tables
-from contentspider.page.tree._tree cimport Paths, Tree
+from contentspider.page.tree._tree cimport Names, Paths, Tree
 
-from contentspider.page.tree.text import clean_preformatted
+import re
+
+from contentspider.page.tree import containers
+from contentspider.page.tree.tabs import pair_tabs
+from contentspider.page.tree.text import clean_preformatted, clean_text
 from contentspider.page.tree.formulas import formula_of
 from contentspider.page.tree.tags import (
-    CHECKED, DISPLAYED_FORMULA, FORMULA as FORMULA_MARK, NOTE, QUOTE_SIGNS, UNCHECKED,
-    is_expression, quote_marks, raised,
+    CHECKED, CODE, DISPLAYED_FORMULA, FORMULA as FORMULA_MARK, NO_NUMBER as NONE, NOTE, QUOTE_SIGNS,
+    UNCHECKED, is_expression, quote_marks, raised,
 )
 
 etree.import_lxml__etree()
@@ -47,17 +52,54 @@ cdef int MAX_QUOTED_DEPTH = 5  # of the first text in a quotation
 # The cache of paths and attributes is emptied when it has more characters than this.
 cdef Py_ssize_t MAX_CACHE_CHARS = 8_000_000
 
-cdef Py_ssize_t MAX_NUMBER = 999_999_999
+cdef Py_ssize_t NO_NUMBER = NONE
+# An integer as HTML reads it, up to a size.
+cdef object INTEGER = re.compile(r"[ \t\n\f\r]*([+-]?[0-9]{1,9})")
 # Blocks name at most this many cells around their table. Tables further in have the same names.
 cdef Py_ssize_t MAX_OUTER_TABLES = 4
+cdef Py_ssize_t MAX_SPAN = 1_000  # columns or rows that a cell covers
+
+# The kinds and roles of containers, which are compared for each element.
+cdef str NUMBERS_NAME = containers.NUMBERS
+cdef str BULLETS_NAME = containers.BULLETS
+cdef str DEFINITIONS_NAME = containers.DEFINITIONS
+cdef str ITEM_NAME = containers.ITEM
+cdef str TERM_NAME = containers.TERM
+cdef str DETAILS_NAME = containers.DETAILS
+cdef str SUMMARY_NAME = containers.SUMMARY
+cdef str TABLE_NAME = containers.TABLE
+cdef str TABS_NAME = containers.TABS
+cdef str SIGNATURE_NAME = containers.SIGNATURE
+cdef str API_NAME = containers.API
+cdef str CALLOUTS_NAME = containers.CALLOUTS
+cdef str ENTRIES_NAME = containers.ENTRIES
+cdef str PANEL_NAME = containers.PANEL
+cdef str LABEL_NAME = containers.LABEL
+cdef str NOTE_NAME = containers.NOTE
+
+# The label of a tab has at most this many characters.
+cdef Py_ssize_t MAX_LABEL_CHARS = 100
+# How Word writes the entry of a list: a paragraph with this style, and a text as its marker.
+cdef Py_ssize_t MAX_WORD_CHARS = 10_000
+cdef object WORD_ENTRY = re.compile(r"mso-list:\s*l\d+\s+level(\d)")
+
+# What a table is that only arranges other things, and that the walk reads as those.
+cdef enum Layout:
+    NO_LAYOUT, BOX_LAYOUT, CALLOUTS_LAYOUT, ENTRIES_LAYOUT
 
 cdef struct Place:
     Py_ssize_t container, row, cell, item
+    Py_ssize_t within  # the number of the value of `Block.within`
+    Layout layout  # of the table that is the only child here, or is around
+    bint in_signature
     bint preformatted
     bint in_code  # within a preformatted element
     Py_ssize_t table, colspan, rowspan  # the innermost table, and what the cell covers
     Py_ssize_t row_table  # the table that the row belongs to (0: in no row)
-    Py_ssize_t number, quote, note  # numbers of the list entry, quote and footnote around (0: none)
+    Py_ssize_t number, note  # numbers of the list entry and footnote around
+    char numbering  # how the list entry is numbered: a, A, i, I, or 0
+    bint is_reversed  # the numbers of the list fall
+    bint begins_list  # the list entry is the first one of a list right after another
     xmlNode* heading  # the innermost heading around, or NULL
 
 cdef struct Open:  # an element whose children are being walked
@@ -69,6 +111,7 @@ cdef struct Open:  # an element whose children are being walked
     int marks  # the number of marks that begin with the element
     Py_ssize_t first_block  # of a ``noscript``, else -1
     Py_ssize_t number, step  # the number of the next list entry, and the step to the entry after it
+    char numbering
     Place outer  # the place of the text after the element
 
 
@@ -153,9 +196,13 @@ cdef class _Walk:
     cdef Segments segments
     cdef list noscripts  # the first block of each, and the block after its last
     cdef Place place
-    cdef Py_ssize_t rows, items, quotes
+    cdef Py_ssize_t rows, items, callouts
     cdef Tables tables
     cdef list outer_cells  # the value of `Block.outer` in each table, by number
+    cdef list withins  # the values of `Block.within`
+    cdef dict panels  # the label of each panel of tabs that is to come, both as addresses
+    cdef set labels  # the labels of panels
+    cdef list word_entries  # the open lists of Word: their kind, and the numbers of list and entry
     cdef dict notes  # the numbers of the footnotes that have a marker, by their ids
     cdef list note_ids  # the ids of these footnotes, by number
     cdef str language  # of the current preformatted element
@@ -177,8 +224,9 @@ cdef class _Walk:
         self.run = Run.__new__(Run)
         self.tables, self.outer_cells = Tables.__new__(Tables), [()]
         self.notes, self.note_ids, self.language, self.quotations = {}, [""], "", []
+        self.withins, self.panels, self.labels, self.word_entries = [()], {}, set(), []
         self.place.colspan = self.place.rowspan = 1
-        self.place.number = -1
+        self.place.number = NO_NUMBER
         self.directives = Directives.__new__(Directives)
         self.pictures = Pictures.__new__(Pictures, self.tree, self.blocks)
 
@@ -287,7 +335,12 @@ cdef class _Walk:
                         if kind == FORMULA:
                             self.add_formula(node)
                         elif kind != IMAGE and kind != FILM:
+                            email = self.elements.email()
                             self.start(node, tag, INLINE if kind == EMBED else kind)
+                            if email:
+                                self.run.add(<bytes>email.encode())
+                                node = NULL
+                                continue
                             node = node.children
                             self.run.add_texts(node)
                             continue
@@ -315,6 +368,14 @@ cdef class _Walk:
 
     cdef bint is_left_out(self, xmlNode* node, Kind kind) except -1:
         """Tell whether an element is hidden, or its text does not belong to the page's text."""
+        if self.labels and <size_t>node in self.labels:
+            return True
+        if kind == IMAGE and is_shown_formula_picture(node, self.elements.values[CLASS]):
+            return True
+        if kind == CELL and self.place.layout == CALLOUTS_LAYOUT and is_first_cell(node):
+            return True
+        if not self.place.preformatted and is_code_control(node, self.elements, kind):
+            return True
         if kind == INLINE or kind == LINK or kind == BUTTON or kind == CELL:
             if is_furniture(
                 node, self.elements, kind, self.place.heading, self.place.preformatted
@@ -330,12 +391,14 @@ cdef class _Walk:
         ):
             self.directives.note(node)
             return True
-        if self.reveal or not self.elements.is_hidden():
+        if self.reveal or not self.elements.is_hidden() or <size_t>node in self.panels:
             return False
         if first_child(node, "math") is not NULL:  # MediaWiki hides MathML beside a picture
             return False
         if self.segments.is_segment(node, self.elements.values[ID], &self.has_moved):
             return self.has_moved
+        if is_panel(node):
+            return False
         self.has_hidden = True
         return True
 
@@ -347,12 +410,17 @@ cdef class _Walk:
         element.is_note = False
         element.marks = 0
         element.first_block = -1
-        element.number, element.step = -1, 0
+        element.number, element.step, element.numbering = NO_NUMBER, 0, 0
         if kind == LINK and self.place.heading is not NULL and self.elements.values[HREF] is not NULL:
             if links_own_heading(node, self.elements.values[HREF], self.place.heading):
                 kind = INLINE
         if kind == BUTTON:
             kind = CONTAINER if self.place.heading is NULL else INLINE
+        if self.place.in_signature and kind != INLINE and kind != LINK and kind != TEMPLATE:
+            self.run.add(b" ")
+            kind = INLINE
+        if kind == CONTAINER and is_diagram(self.elements.values[CLASS]):
+            tag, kind = self.elements.tag_number("pre"), PREFORMATTED
         if kind == INLINE or kind == LINK or kind == TEMPLATE:
             self.start_inline(node, tag, kind, &element)
         elif self.place.preformatted and (self.place.in_code or kind == NUMBERED or kind == ITEM):
@@ -364,7 +432,7 @@ cdef class _Walk:
             element.is_container = True
             self.start_container(node, tag, kind, &element)
         if self.notes and self.elements.values[ID] is not NULL:
-            self.place.note = self.notes.get(self.elements.values[ID], self.place.note)
+            self.enter_note(self.notes.get(self.elements.values[ID], 0))
         if self.keep_attributes:
             self.tree.add_attributes(node, self.place.container)
         self.open.push_back(element)
@@ -400,6 +468,50 @@ cdef class _Walk:
         element.marks += self.run.open_mark(mark)
         if self.elements.tags[tag].is_code:
             self.place.in_code = True
+        elif self.place.preformatted and is_code_line(
+            self.elements.values[CLASS], self.elements.values[STYLE]
+        ):
+            self.separate_line(node)
+
+    cdef int separate_line(self, xmlNode* node) except -1:
+        """Begin a new line for a line of code directly after another, which may be empty."""
+        if node.prev is NULL or node.prev.type != XML_ELEMENT_NODE or not self.run.used:
+            return 0
+        if node.prev.children is NULL and not is_called(node.prev, "br"):
+            self.run.add(b"\n")
+        else:
+            self.run.end_line()
+        return 0
+
+    cdef int enter_within(self, str kind, Py_ssize_t number) except -1:
+        """Add a container around the text that follows in the current element."""
+        self.withins.append(self.withins[self.place.within] + ((kind, number),))
+        self.place.within = len(self.withins) - 1
+        return 0
+
+    cdef int enter_note(self, Py_ssize_t note) except -1:
+        """Begin a footnote at the current element, unless *note* is 0. If the element stands in a
+        heading, what follows the heading is the note.
+        """
+        cdef Open* heading
+        cdef size_t index = self.open.size()
+        cdef Py_ssize_t within
+        if not note:
+            return 0
+        self.place.note = note
+        if self.place.heading is NULL:
+            return self.enter_within(NOTE_NAME, note)
+        while index:
+            index -= 1
+            heading = &self.open[index]
+            if heading.node == self.place.heading:
+                within = self.place.within
+                self.place.within = heading.outer.within
+                self.enter_within(NOTE_NAME, note)
+                heading.outer.note, heading.outer.within = note, self.place.within
+                self.place.within = within
+                break
+        return 0
 
     cdef bint start_raised(self, xmlNode* node, Open* element) except -1:
         """Keep a raised number apart from the digits before it. Return whether its characters show
@@ -452,41 +564,175 @@ cdef class _Walk:
             self.note_ids.append(note.decode())
 
     cdef start_container(self, xmlNode* node, Py_ssize_t tag, Kind kind, Open* element):
+        cdef Names names
         self.flush()
         self.place.container = self.tree.enter(tag, self.place.container, node)
+        names = self.tree.names_of(self.place.container)
         if kind == TABLE:
-            self.add_table()
+            if self.place.layout == NO_LAYOUT:
+                self.add_table()
+                self.move_foot(node)
         elif kind == ROW:
-            self.rows += 1
-            self.place.row, self.place.cell = self.rows, 0
-            self.place.row_table = self.place.table
-            self.tables.start_row(self.place.table)
+            self.start_row()
         elif kind == CELL:
-            self.place.colspan = number_in(self.elements.values[COLSPAN])
-            self.place.rowspan = number_in(self.elements.values[ROWSPAN])
-            self.place.cell = self.tables.start_cell(
-                self.place.table, &self.place.colspan, &self.place.rowspan
-            )
+            self.start_cell(node)
         elif kind == NUMBERED:
             read_numbers(node, element)
         elif kind == ITEM:
             self.items += 1
             self.place.item = self.items
             self.place.number = self.next_number(node)
-        elif kind == QUOTE:
-            self.quotes += 1
-            self.place.quote = self.quotes
+            self.place.begins_list = is_first_of_next_list(node)
         elif kind == PREFORMATTED:
             self.place.preformatted = True
             self.place.in_code = False
             self.language = language_of(node)
         if self.elements.tags[tag].is_heading:
             self.place.heading = node
+        if names is not None and (
+            names.is_telling or kind == TABLE or self.place.layout != NO_LAYOUT
+        ):
+            self.enter_named(node, kind, names)
+        if self.elements.values[STYLE] is not NULL:
+            if strstr(self.elements.values[STYLE], "mso-list") is not NULL:
+                self.enter_word_entry(node)
         self.go_to(self.place)
         if kind == NOSCRIPT:
             element.first_block = len(self.blocks)
         if self.elements.tags[tag].is_custom and self.elements.values[HREF] is not NULL:
             element.marks += self.run.open_mark(self.elements.link_number())
+        if names is None or not names.is_telling or self.place.preformatted:
+            pass
+        elif self.is_signature(names):
+            self.place.in_signature = True
+            element.marks += self.run.open_mark(self.elements.mark_number(CODE))
+        if self.panels and <size_t>node in self.panels:
+            self.add_label(node)
+
+    cdef int enter_named(self, xmlNode* node, Kind kind, Names names) except -1:
+        """Enter the container that the current element is by its names, if it is one."""
+        cdef Py_ssize_t number = self.place.container
+        if kind == TABLE:
+            if self.place.layout == NO_LAYOUT:
+                self.enter_within(TABLE_NAME, self.place.table)
+            elif self.place.layout == CALLOUTS_LAYOUT:
+                self.enter_within(NUMBERS_NAME, number)
+                self.callouts = 0
+            elif self.place.layout == ENTRIES_LAYOUT:
+                self.enter_within(DEFINITIONS_NAME, number)
+        elif kind == ROW and self.place.layout == CALLOUTS_LAYOUT:
+            self.enter_within(ITEM_NAME, number)
+        elif kind == CELL:
+            self.place.layout = NO_LAYOUT
+        if names.kind and self.is_container(node, names.kind):
+            self.enter_within(names.kind, number)
+        if not names.role and not names.is_box:
+            return 0
+        if names.role == TABS_NAME:
+            self.find_tabs(node)
+        if kind != TABLE and has_only_table(node):
+            self.place.layout = layout_of(names)
+        return 0
+
+    cdef bint is_container(self, xmlNode* node, str kind) except -1:
+        """Tell whether an element of a *kind* is a container here. Folded text whose title is a
+        heading is none: it lies under the heading.
+        """
+        cdef xmlNode* summary
+        if kind == DETAILS_NAME:
+            summary = first_child(node, "summary")
+            return summary is NULL or not has_heading(summary)
+        if kind == SUMMARY_NAME:
+            around = self.withins[self.place.within]
+            return bool(around) and around[len(around) - 1][0] == DETAILS_NAME
+        return True
+
+    cdef bint is_signature(self, Names names) except -1:
+        """Tell whether the current element has the signature of a part of an API."""
+        if names.kind == TERM_NAME:
+            above = self.tree.names_of(self.tree.containers[self.place.container].parent)
+            if above is not None and (<Names>above).role == API_NAME:
+                return True
+        return names.role == SIGNATURE_NAME
+
+    cdef int start_row(self) except -1:
+        if self.place.layout == CALLOUTS_LAYOUT:
+            self.callouts += 1
+            self.items += 1
+            self.place.item, self.place.number = self.items, self.callouts
+        if self.place.layout != NO_LAYOUT:
+            return 0
+        self.rows += 1
+        self.place.row, self.place.cell = self.rows, 0
+        self.place.row_table = self.place.table
+        self.tables.start_row(self.place.table)
+        return 0
+
+    cdef int start_cell(self, xmlNode* node) except -1:
+        if self.place.layout != NO_LAYOUT:
+            return 0
+        self.place.colspan = number_in(self.elements.values[COLSPAN], 1)
+        self.place.rowspan = rows_of(node, number_in(self.elements.values[ROWSPAN], MAX_SPAN))
+        self.place.cell = self.tables.start_cell(
+            self.place.table, &self.place.colspan, &self.place.rowspan
+        )
+        return 0
+
+    cdef int find_tabs(self, xmlNode* node) except -1:
+        """Note the panels of the tabs in or near an element, with their labels."""
+        cdef etree._Element label, panel
+        for panel, label in pair_tabs(etree.elementFactory(self.hints.root._doc, node)):
+            if <size_t>label._c_node not in self.labels:
+                self.panels[<size_t>panel._c_node] = <size_t>label._c_node
+                self.labels.add(<size_t>label._c_node)
+        return 0
+
+    cdef int add_label(self, xmlNode* panel) except -1:
+        """Enter the panel of a tab, and add its label as a block."""
+        cdef xmlNode* label = <xmlNode*><size_t>self.panels[<size_t>panel]
+        cdef Place place
+        cdef str text = clean_text(text_below(label, MAX_LABEL_CHARS) or "")
+        self.enter_within(PANEL_NAME, self.place.container)
+        place = self.place
+        self.elements.read_attributes(label)
+        self.place.container = self.tree.enter(
+            self.elements.tag_of(label), self.place.container, label
+        )
+        if self.keep_attributes:
+            self.tree.add_attributes(label, self.place.container)
+        self.enter_within(LABEL_NAME, self.place.container)
+        self.place.preformatted = False
+        self.go_to(self.place)
+        if text:
+            self.add_block(text)
+        self.go_to(place)
+        self.elements.read_attributes(panel)
+        return 0
+
+    cdef int enter_word_entry(self, xmlNode* node) except -1:
+        """Enter the entry of a list that a paragraph of Word is."""
+        cdef xmlNode* before = node.prev
+        cdef Py_ssize_t number = self.place.container
+        entry = WORD_ENTRY.search(attribute_of(node, "style"))
+        if entry is None:
+            return 0
+        while before is not NULL and before.type != XML_ELEMENT_NODE:
+            before = before.prev
+        if before is NULL or WORD_ENTRY.search(attribute_of(before, "style")) is None:
+            self.word_entries.clear()
+        level = min(int(entry[1]), len(self.word_entries) + 1)
+        marker = clean_text(text_below(node, MAX_WORD_CHARS) or "").split(" ")[0].strip("().")
+        is_numbered = marker.isascii() and marker.isalnum() and len(marker) <= 4
+        opened = (NUMBERS_NAME if is_numbered else BULLETS_NAME, number)
+        if level <= len(self.word_entries) and self.word_entries[level - 1][0][0] == opened[0]:
+            opened = self.word_entries[level - 1][0]
+        del self.word_entries[level - 1:]
+        self.word_entries.append((opened, (ITEM_NAME, number)))
+        for (list_kind, list_number), (item_kind, item_number) in self.word_entries:
+            self.enter_within(list_kind, list_number)
+            self.enter_within(item_kind, item_number)
+        self.place.number = int(marker[:9]) if is_numbered and marker.isdecimal() else NO_NUMBER
+        return 0
 
     cdef int add_table(self) except -1:
         """Begin a table, which may stand in a cell of another."""
@@ -502,19 +748,34 @@ cdef class _Walk:
         self.place.table = self.tables.add()
         return 0
 
-    cdef Py_ssize_t next_number(self, xmlNode* item) except -2:
-        """Return the number of a list entry, -1 if its list is not numbered."""
+    cdef int move_foot(self, xmlNode* table) except -1:
+        """Move a foot that stands before the bodies of its table to the end, where it is shown."""
+        cdef xmlNode* foot = first_child(table, "tfoot")
+        cdef xmlNode* later
+        if foot is NULL:
+            return 0
+        later = foot.next
+        while later is not NULL and not is_called(later, "tbody") and not is_called(later, "tr"):
+            later = later.next
+        if later is not NULL:
+            element = etree.elementFactory(self.hints.root._doc, table)
+            element.append(etree.elementFactory(self.hints.root._doc, foot))
+        return 0
+
+    cdef Py_ssize_t next_number(self, xmlNode* item) except? -2:
+        """Return the number of a list entry, `NO_NUMBER` if its list is not numbered."""
         cdef Open* above
         cdef Py_ssize_t number
-        cdef str value
+        self.place.numbering, self.place.is_reversed = 0, False
         if self.open.empty():
-            return -1
+            return NO_NUMBER
         above = &self.open.back()
-        if above.step == 0 or above.number < 0 or above.node != item.parent:
-            return -1
-        value = attribute_of(item, "value").strip()
-        if value.isdecimal() and value.isascii():
-            above.number = min(int(value[:9]), MAX_NUMBER)
+        if above.step == 0 or above.node != item.parent:
+            return NO_NUMBER
+        self.place.numbering, self.place.is_reversed = above.numbering, above.step < 0
+        value = INTEGER.match(attribute_of(item, "value"))
+        if value is not None:
+            above.number = int(value[1])
         number = above.number
         above.number += above.step
         return number
@@ -547,7 +808,7 @@ cdef class _Walk:
         """
         cdef str type_ = attribute_of(node, "type")
         if kind == FIELD:
-            if type_ == "checkbox" and has_attribute(node, "disabled"):
+            if type_ == "checkbox" and is_task(node):
                 box = CHECKED if has_attribute(node, "checked") else UNCHECKED
                 self.run.add(<bytes>box.encode())
         elif type_.startswith("math/tex") and node.children is not NULL:
@@ -605,7 +866,11 @@ cdef class _Walk:
         block.path, block.tag = self.paths[block.container], self.tags[block.container]
         block.row, block.cell, block.item = self.place.row, self.place.cell, self.place.item
         block.images = block.films = block.known_spans = ()
-        block.number, block.quote = self.place.number, self.place.quote
+        block.number, block.within = self.place.number, self.withins[self.place.within]
+        block.numbering = chr(self.place.numbering) if self.place.numbering else ""
+        if self.place.is_reversed:
+            block.numbering += "-"
+        block.begins_list = self.place.begins_list
         block.colspan, block.rowspan = self.place.colspan, self.place.rowspan
         block.table, block.outer = self.place.row_table, self.outer_cells[self.place.row_table]
         block.note = self.note_ids[self.place.note]
@@ -618,15 +883,108 @@ cdef class _Walk:
         return 0
 
 
-cdef Py_ssize_t number_in(const char* text) noexcept:
-    """Return the number at the beginning of a text, limited to 1 to 1,000; 1 without a number."""
+cdef Layout layout_of(Names names) except *:
+    """Return what the table is that is the only child of an element with these names."""
+    if names.role == CALLOUTS_NAME:
+        return CALLOUTS_LAYOUT
+    if names.role == ENTRIES_NAME:
+        return ENTRIES_LAYOUT
+    return BOX_LAYOUT if names.is_box else NO_LAYOUT
+
+
+cdef bint has_only_table(xmlNode* node) noexcept:
+    """Tell whether an element has no child and no text but a table."""
+    cdef xmlNode* table = next_element(node.children)
+    return table is not NULL and is_called(table, "table") and not has_text_after(table)
+
+
+cdef bint is_first_cell(xmlNode* cell) noexcept:
+    return next_element(cell.parent.children) == cell
+
+
+cdef bint is_diagram(const char* classes) except -1:
+    """Tell whether classes say that the text of an element draws a diagram."""
+    if classes is NULL or strstr(classes, "mermaid") is NULL:
+        return False
+    return not containers.DIAGRAMS.isdisjoint(classes.decode().split())
+
+
+cdef bint is_shown_formula_picture(xmlNode* node, const char* classes) noexcept:
+    """Tell whether a picture is a formula that MediaWiki has also written as MathML beside it."""
+    cdef xmlNode* before = node.prev
+    if classes is NULL or strstr(classes, "mwe-math-fallback-image") is NULL:
+        return False
+    while before is not NULL and before.type != XML_ELEMENT_NODE:
+        before = before.prev
+    return before is not NULL and first_child(before, "math") is not NULL
+
+
+cdef Py_ssize_t number_in(const char* text, Py_ssize_t zero) noexcept:
+    """Return the number at the beginning of a text, up to `MAX_SPAN`; 1 without a number, and *zero*
+    for the number 0.
+    """
     cdef Py_ssize_t number = 0
-    if text is NULL:
+    if text is NULL or not c"0" <= text[0] <= c"9":
         return 1
-    while c"0" <= text[0] <= c"9" and number < 1_000:
+    while c"0" <= text[0] <= c"9" and number < MAX_SPAN:
         number = 10 * number + text[0] - c"0"
         text += 1
-    return max(1, min(number, 1_000))
+    return min(number, MAX_SPAN) if number else zero
+
+
+cdef Py_ssize_t rows_of(xmlNode* cell, Py_ssize_t rowspan) noexcept:
+    """Return how many rows a cell covers: it ends with the last row of its group."""
+    cdef xmlNode* row = cell.parent
+    cdef Py_ssize_t rows = 1
+    while rows < rowspan and row is not NULL:
+        row = row.next
+        if row is not NULL and row.type == XML_ELEMENT_NODE:
+            if is_called(row, "tbody") or is_called(row, "thead") or is_called(row, "tfoot"):
+                break
+            rows += is_called(row, "tr")
+    return rows
+
+
+cdef bint is_task(xmlNode* box) except -1:
+    """Tell whether a checkbox in a list is that of a task. A filter can be used: it has a name, or
+    stands in a form. Beside an ingredient of a recipe stands a box that a label without words draws.
+    """
+    cdef xmlNode* above = box.parent
+    cdef xmlNode* label = next_element(box.next)
+    if has_attribute(box, "disabled"):
+        return True
+    if has_attribute(box, "name"):
+        return False
+    if label is not NULL and is_called(label, "label") and is_box_sign(label):
+        return False
+    while above is not NULL and not is_called(above, "form"):
+        above = above.parent
+    return above is NULL
+
+
+cdef bint is_first_of_next_list(xmlNode* item) noexcept:
+    """Tell whether a list entry is the first of a list with nothing but white space between it and
+    a list of the same kind.
+    """
+    cdef xmlNode* before = item.prev
+    while before is not NULL:
+        if before.type == XML_ELEMENT_NODE:
+            return False
+        before = before.prev
+    if item.parent is NULL or not (is_called(item.parent, "ul") or is_called(item.parent, "ol")):
+        return False
+    before = item.parent.prev
+    while before is not NULL and before.type != XML_ELEMENT_NODE:
+        if before.type == XML_TEXT_NODE and not is_blank(<const char*>before.content):
+            return False
+        before = before.prev
+    return before is not NULL and is_called(before, <const char*>item.parent.name)
+
+
+cdef bint is_blank(const char* text) noexcept:
+    while text is not NULL and text[0] in (c" ", c"\t", c"\n", c"\r", c"\f"):
+        text += 1
+    return text is NULL or text[0] == 0
 
 
 cdef bint is_before_slash(xmlNode* node) except -1:
@@ -660,14 +1018,15 @@ cdef bint has_attribute(xmlNode* node, const char* name) noexcept:
 
 cdef int read_numbers(xmlNode* node, Open* element) except -1:
     """Read the number of a list's first entry and the step to the next into *element*."""
-    cdef str start = attribute_of(node, "start").strip()
+    cdef str kind = attribute_of(node, "type")
     cdef xmlNode* child
-    cdef bint has_start = start.isdecimal() and start.isascii()
-    element.number = min(int(start[:9]), MAX_NUMBER) if has_start else 1
+    start = INTEGER.match(attribute_of(node, "start"))
+    element.number = int(start[1]) if start is not None else 1
     element.step = 1
+    element.numbering = ord(kind) if kind in ("a", "A", "i", "I") else 0
     if has_attribute(node, "reversed"):
         element.step = -1
-        if not has_start:
+        if start is None:
             element.number = 0
             child = node.children
             while child is not NULL:

@@ -36,7 +36,8 @@ __all__ = ["Block", "PageBlocks", "common_element", "element_key", "new_walker",
 
 # On a page with fewer visible characters, hidden text counts as visible: a script reveals it.
 SHOWN_CHARS = 250
-MAX_BLOCKS = 20_000
+# A table of a million cells is a block each: the limit only bounds the memory of a hostile page.
+MAX_BLOCKS = 1_000_000
 
 
 class Surroundings(NamedTuple):
@@ -146,6 +147,16 @@ def read_tree(
                 containers[:] = revealed_containers
             return revealed, hint_elements
     return page, hint_elements
+
+
+def shows_little(page: PageBlocks) -> bool:
+    """Tell whether a page shows hardly any text (less than `SHOWN_CHARS` characters)."""
+    chars = 0
+    for block in page.blocks:
+        chars += len(block.text)
+        if chars >= SHOWN_CHARS:
+            return False
+    return True
 
 
 def common_element(parents: Sequence[int], first: int, second: int) -> int:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from contentspider.page.tree.containers import DIAGRAMS
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -19,8 +21,10 @@ PREFIXED = re.compile(
 # ``sourceCode python`` (Pandoc), ``hljs python``, ``python geshi``.
 BESIDE = frozenset("highlight hljs sourceCode geshi prettyprint code codehilite".split())
 NAME = re.compile(r"[\w+#.-]+\Z")
+# Names of tools that colour code, and of parts of their markup.
 NO_LANGUAGE = frozenset(
-    "none default nohighlight no-highlight plain null undefined wrapper source code container"
+    "coderay rouge pygments chroma prism shiki hljs vp-code"
+    " none default nohighlight no-highlight plain null undefined wrapper source code container"
     " numbers lines block line-numbers linenums notranslate copy copyable wrap nowrap dark light"
     " theme toolbar body content main inline table example console-output".split()
 )
@@ -36,19 +40,27 @@ def code_language(classes: Sequence[str]) -> str:
     >>> code_language(["", "hljs language-python"]), code_language(["highlight js"])
     ('python', 'js')
     """
-    for names in classes:
+    bare = ""
+    for names in filter(None, classes):
         for match in PREFIXED.finditer(names):
             if name := _language(match["name"]):
                 return name
-        words = names.split()
-        if len(words) > 1 and not BESIDE.isdisjoint(words):
-            bare = [word for word in words if word not in BESIDE and "-" not in word]
-            if len(bare) == 1 and (name := _language(bare[0])):
-                return name
+        bare = bare or _bare_language(names.split())
+    return bare
+
+
+def _bare_language(words: list[str]) -> str:
+    """Return the language among class names without a prefix, "" if there is none."""
+    if not DIAGRAMS.isdisjoint(words):
+        return min(DIAGRAMS.intersection(words))
+    if len(words) > 1 and not BESIDE.isdisjoint(words):
+        bare = [word for word in words if word not in BESIDE and "-" not in word]
+        if len(bare) == 1:
+            return _language(bare[0])
     return ""
 
 
 def _language(name: str) -> str:
-    if len(name) > MAX_NAME_CHARS or not NAME.match(name) or name in NO_LANGUAGE:
+    if len(name) > MAX_NAME_CHARS or not NAME.match(name) or name.lower() in NO_LANGUAGE:
         return ""
     return name

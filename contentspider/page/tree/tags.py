@@ -110,13 +110,17 @@ KINDS = {
 
 # The text that replaces the checkboxes of task lists.
 CHECKED, UNCHECKED = "☑ ", "☐ "
+NO_NUMBER = -1_000_000_000  # of an entry whose list is not numbered
+# Cloudflare writes e-mail addresses as hexadecimal numbers, and a script shows them.
+HIDDEN_EMAILS = "/cdn-cgi/l/email-protection"
+MAX_EMAIL_CHARS = 500
 
 # Classes of line numbers beside code, as Pygments, Rouge, Hexo, Hugo (Chroma), highlight.js, Prism
 # and GeSHi write them.
 GUTTERS = frozenset(
     "gutter gl linenos lineno linenodiv lineno-cell lnt ln line-number line-numbers linenumber"
     " linenumbers line_number line_numbers hljs-ln-numbers blob-num rouge-gutter de1-ln"
-    " line-numbers-rows".split()
+    " line-numbers-rows line-numbers-wrapper".split()
 )
 # Classes of formulas as MathJax renders them. Their LaTeX source is in a script next to them.
 SHOWN_FORMULAS = frozenset(
@@ -177,3 +181,18 @@ def is_expression(text: str) -> bool:
     """
     rest = EXPRESSION.sub("", text)
     return rest != text and not any(char.isalnum() for char in rest)
+
+
+def shown_email(code: str) -> str:
+    """Return the e-mail address that Cloudflare has hidden in a *code*: the first byte changes all
+    others. Return "" if the code hides none.
+
+    >>> shown_email("2a5e4f4b6a4f04455844")
+    'tea@e.orn'
+    """
+    try:
+        key, *codes = bytes.fromhex(code[: 2 * MAX_EMAIL_CHARS])
+        text = bytes(code ^ key for code in codes).decode()
+    except ValueError:
+        return ""
+    return text if "@" in text and text.isprintable() else ""

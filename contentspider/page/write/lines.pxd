@@ -25,11 +25,12 @@ cdef class Row:
 
 cdef class Part:
     cdef readonly CBlock block
-    cdef readonly Py_ssize_t quotes, depth, level
-    cdef readonly bint ordered, begins, begins_text
-    cdef readonly str definition, label
+    cdef readonly Py_ssize_t level
+    cdef public Py_ssize_t shared
+    cdef readonly str role
     cdef readonly dict labels
-    cdef readonly list rows, line, before, after
+    cdef readonly list line, before, after
+    cdef public list frames, rows
 
 cdef class LineBuilder:
     cdef str text
@@ -47,6 +48,7 @@ cdef class LineBuilder:
     @cython.locals(innermost=Marked)
     cpdef add_picture(self, Py_ssize_t place, image)
 
+cdef object _spans(CBlock block)
 cdef list _line(CBlock block, CResolver resolver, list pictures, dict labels)
 cdef list _flat_line(CBlock block, CResolver resolver, dict labels)
 cdef str _label(str mark, dict labels)

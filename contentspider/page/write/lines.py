@@ -6,16 +6,38 @@ A mark says how a range of a block's text is shown: bold, code, a link (see `tag
 
 from __future__ import annotations
 
+import re
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from contentspider.page.tree.tags import CODE, FORMULA, NOTE, STYLES, is_link
+from contentspider.page.tree.tags import (
+    CODE,
+    FORMULA,
+    LINE_BREAK,
+    NO_NUMBER,
+    NOTE,
+    STYLES,
+    is_link,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from contentspider.page.tree.blocks import Block
     from contentspider.page.tree.resolver import Resolver
 
     Line: TypeAlias = list["str | Image | Marked"]
+
+
+# Formulas in a page's text, between the delimiters that MathJax and KaTeX look for. Prices have
+# dollar signs, too, so text between two dollar signs is a formula only if `TEX_SIGN` is in it.
+TEX = re.compile(
+    r"\\\((?P<inline>(?:(?!\\[()]).){1,1000})\\\)"
+    r"|\\\[(?P<displayed>(?:(?!\\[\[\]]).){1,1000})\\\]"
+    r"|\$\$[^$]{1,1000}\$\$"
+    r"|(?<![\w$\\])\$(?=[^\s$])(?P<dollars>[^$\n]{1,500})(?<=\S)\$(?![\w$])"
+)
+TEX_SIGN = re.compile(r"[\\^_{}=<>\[\]]")
 
 
 class Image(NamedTuple):
@@ -65,25 +87,34 @@ class Row:
         self.cells: list[Cell] = []
 
 
+class Frame(NamedTuple):
+    """A container around a part: its kind and number as in `Block.within`, the number of a list
+    entry in its list (`NO_NUMBER`: none), and the label of a footnote.
+    """
+
+    kind: str
+    number: int
+    entry: int = NO_NUMBER
+    label: str = ""
+
+
 class Part:
     """A paragraph, heading or preformatted block, or a table.
 
     *line* is the block's text with its marks and images, None if the text has neither. *before* and
     *after* are images of their own before and after the text. *level* is the heading level, 0 for
-    other parts. *quotes* and *depth* count the quotes and lists around the part. *begins* is true
-    for the first part of a list entry; the innermost list is numbered if *ordered*. *definition* is
-    ``dt``, ``dd`` or "". *label* is the label of the footnote that the part belongs to, else "".
-    *begins_text* is true for the first part of a definition or footnote. *labels* maps the ids of
-    the page's footnotes to labels. *rows* are the rows of a table, None for other parts.
+    other parts. *frames* are the containers around the part, outermost first; the part before is in
+    the first *shared* of them, too. *role* is ``dt`` for a term, ``summary`` for the title of
+    folded text, ``label`` for that of a tab, else "". *labels* maps the ids of the page's footnotes
+    to labels. *rows* are the rows of a table, None for other parts.
     """
 
     def __init__(
-        self, block: Block, resolver: Resolver, quotes: int, level: int, labels: dict[str, str]
+        self, block: Block, resolver: Resolver, level: int, role: str, labels: dict[str, str]
     ) -> None:
-        self.block, self.quotes, self.level, self.labels = block, quotes, level, labels
-        self.depth = 0
-        self.ordered = self.begins = self.begins_text = False
-        self.definition = self.label = ""
+        self.block, self.level, self.role, self.labels = block, level, role, labels
+        self.frames: list[Frame] = []
+        self.shared = 0
         self.rows: list[Row] | None = None
         self.line: Line | None = None
         self.before: list[Image] | None = None
@@ -95,6 +126,23 @@ class Part:
             self.after = [image for place, image in pictures if place > end]
         if block.spans or pictures:
             self.line = _line(block, resolver, pictures, labels)
+
+
+def _spans(block: Block) -> Sequence[tuple[int, int, str]]:
+    """Return the marks of a block but the line breaks within formulas, which LaTeX ignores."""
+    if "$" not in block.text and "\\" not in block.text:
+        return block.spans
+    formulas = [
+        formula.span()
+        for formula in TEX.finditer(block.text)
+        if not formula["dollars"] or TEX_SIGN.search(formula["dollars"])
+    ]
+    return [
+        span
+        for span in block.spans
+        if span[2] != LINE_BREAK
+        or not [start for start, end in formulas if start < span[0] and span[1] < end]
+    ]
 
 
 def _line(
@@ -113,8 +161,9 @@ def _line(
         if line is not None:
             return line
     builder = LineBuilder(block.text, resolver, labels)
+    spans = _spans(block)
     entries: list[tuple[int, int, tuple[int, str] | Image]] = [
-        (start, 1, (end, mark)) for start, end, mark in sorted(set(block.spans), key=_outer_first)
+        (start, 1, (end, mark)) for start, end, mark in sorted(set(spans), key=_outer_first)
     ]
     entries += [(place, 0, image) for place, image in pictures or ()]
     entries.sort(key=itemgetter(0, 1))  # a stable sort keeps outer marks before inner ones
@@ -133,7 +182,7 @@ def _flat_line(block: Block, resolver: Resolver, labels: dict[str, str]) -> Line
     text = block.text
     children: Line = []
     at = 0
-    for start, end, mark in block.spans:
+    for start, end, mark in _spans(block):
         if start < at:
             return None
         if at < start:

@@ -8,6 +8,18 @@ import unicodedata
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from contentspider.page.tree.containers import (
+    BULLETS,
+    DEFINITION,
+    DETAILS,
+    ITEM,
+    LINES,
+    NOTE,
+    NUMBERS,
+    QUOTE,
+    SUMMARY,
+    TERM,
+)
 from contentspider.page.tree.tags import (
     BOLD,
     CHECKED,
@@ -17,108 +29,234 @@ from contentspider.page.tree.tags import (
     EMPHASIS,
     FORMULA,
     LINE_BREAK,
-    NOTE,
+    NO_NUMBER,
     PREFORMATTED_TAGS,
     STYLE_TAGS,
     SUPERSCRIPT,
     UNCHECKED,
 )
-from contentspider.page.write.lines import Image, Marked, Part
+from contentspider.page.tree.tags import NOTE as NOTE_MARK
+from contentspider.page.write.lines import TEX, TEX_SIGN, Image, Marked, Part
+from contentspider.page.write.markup import html_line
 from contentspider.page.write.tables import lay_out
 
 if TYPE_CHECKING:
-    from contentspider.page.write.lines import Cell, Line, Row
+    from contentspider.page.write.lines import Cell, Frame, Line, Row
 
-# Characters of plain text that Markdown would read as markup. The backslash comes first, because
-# it also escapes the others.
-ESCAPED = "\\`*_[]<>"
-LINE_START = re.compile(r"\d+(?=[.)](?:\s|$))|(?=[#+:=-])")
+# What CommonMark would read as markup in plain text: a backslash before punctuation; a backtick; an
+# asterisk or tilde (to GitHub one tilde deletes text), unless spaces are around it; underscores at
+# the beginning of a word, for emphasis does not begin within one; the beginning of a tag; brackets
+# other than `SIMPLE_BRACKETS`.
+ESCAPED = re.compile(
+    r"\\(?=[!-/:-@\[-`{-~]|\Z)|`|(?<!\s)[*~]|[*~](?!\s)|(?<!\w)_+(?![\s_])"
+    r"|<(?=[A-Za-z/!?]|\Z)|[\[\]]"
+)
+SIGNS = re.compile(r"[\\`*_\[\]<~]")
+EMPHASIS_END = re.compile(r"[^\s_]_+(?![^\W_])")
+# Brackets that begin no link, footnote, check box or alert.
+SIMPLE_BRACKETS = re.compile(r"(?<!!)\[(?![\^!]|[ xX]\])[^\[\]\\`*_<&]{0,200}\](?![(\[:])")
+LINE_START = re.compile(r"\d+(?=[.)](?:\s|$))|(?=[#+:=>-]|\*(?:\s|$)|_[_\s]*$)")
 HARD_BREAK = "\\\n"
 ENTITY = re.compile(r"&(?=#?\w+;)")
 HEADING_END = re.compile(r"(?<!\\)(?=#+$)")
 UNSAFE_IN_TARGET = re.compile(r"[\s\\()<>]")
 SPECIAL_IN_TARGET = re.compile(r"[\s\\()<>&]")
 FENCE = re.compile(r"`+")
-# Formulas in a page's text, between the delimiters that MathJax and KaTeX look for. Prices have
-# dollar signs, too, so text between two dollar signs is a formula only if `TEX_SIGN` is in it.
-TEX = re.compile(
-    r"\\\((?P<inline>(?:(?!\\[()]).){1,1000})\\\)"
-    r"|\\\[(?P<displayed>(?:(?!\\[\[\]]).){1,1000})\\\]"
-    r"|\$\$[^$]{1,1000}\$\$"
-    r"|(?<![\w$\\])\$(?=[^\s$])(?P<dollars>[^$\n]{1,500})(?<=\S)\$(?![\w$])"
-)
-TEX_SIGN = re.compile(r"[\\^_{}=<>\[\]]")
 # A parser of Markdown that knows no formulas would read this as the beginning of an HTML tag.
 READ_AS_TAG = re.compile(r"<(?=[A-Za-z/!?])")
 
 NOTE_MARKER = re.compile(r"(?:\\\[)?(\[\^[\w-]+\])(?:\\\])?\Z")
 INDENT_CHARS = 4
+# The path of the title of a box.
+TITLE = re.compile(r"title|heading|/(?:h[1-6]|dt)(?![a-z])", re.IGNORECASE)
 NESTED = "\u00a0\u00a0"  # indents nested lists in cells, where other spaces are not shown
 DELIMITERS = {BOLD: "**", EMPHASIS: "*", DELETED: "~~"}
-BOXES = {CHECKED: "[x] ", UNCHECKED: "[ ] "}
+BOXES = {CHECKED: "[x] ", UNCHECKED: "[ ] ", "☒ ": "[x] "}  # word processors tick with a cross
+# Another sign begins another list.
+OTHER_SIGN = {".": ")", ")": ".", "-": "*", "*": "-"}
 
 
 def write_markdown(page_parts: list[Part]) -> str:
-    """Return the parts of a page as CommonMark with tables, strikethrough, footnotes and definition
-    lists.
+    """Return the parts of a page as CommonMark with tables, strikethrough, footnotes, definition
+    lists and alerts (``> [!WARNING]``).
 
-    Text is escaped. The blocks of a table cell are separated by ``<br>``, entries of lists in it
-    begin with their markers, and the cells of a table in it are separated by escaped pipes.
-    Formulas stand between dollar signs. Styles without a sign in Markdown (``sub``, ``sup``,
-    ``mark``) are HTML.
+    Text is escaped where CommonMark would read it as markup. The blocks of a table cell are
+    separated by ``<br>``, entries of lists in it begin with their markers, and the cells of a table
+    in it are separated by escaped pipes. Formulas stand between dollar signs. Styles without a sign
+    in Markdown (``sub``, ``sup``, ``mark``) and folded text (``details``) are HTML.
     """
-    lines: list[str] = []
-    indents: list[int] = []  # how far the text of each open list entry is indented
-    last: Part | None = None
+    writer = _Writer()
     for part in page_parts:
-        if last is not None and not _continues(part, last):
-            lines.append(_blank_line(part, last))
-        last = part
-        del indents[part.depth - 1 if part.begins else part.depth :]
-        marker = _marker(part)
-        first_prefix = "> " * part.quotes + " " * sum(indents)
-        if part.begins:
-            indents.append(max(INDENT_CHARS, len(marker)))
-        rest_prefix = "> " * part.quotes + " " * sum(indents)
-        if part.label or part.definition == "dd":
-            rest_prefix += " " * INDENT_CHARS
-            if not marker:
-                first_prefix = rest_prefix
-        prefix = first_prefix + marker
+        writer.add(part)
+    writer.close(0)
+    return "\n".join(writer.lines).strip("\n")
+
+
+class _Writer:
+    """Writes the parts of a page, one after the other, to *lines*.
+
+    *indents* has what each container around the last part puts before each of its lines, and
+    *signs* the signs of its lists, "" for other containers.
+    """
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.indents: list[str] = []
+        self.signs: list[str] = []
+        self.last: Part | None = None
+
+    def add(self, part: Part) -> None:
+        sign, is_next_list = self.sign(part)
+        if self.last is not None:
+            self.close(part.shared)
+            if _has_lines(part.frames[: part.shared]):
+                self.lines[-1] += "\\"
+            elif is_next_list or not _continues(part, self.last):
+                self.lines.append("".join(self.indents).rstrip())
+        self.last = part
+        is_open = len(part.frames) == part.shared
+        prefix = "".join(self.indents) if is_open else self.open(part, sign)
+        rest_prefix = "".join(self.indents)
         for line in _lines(part):
-            lines.append(prefix + line if line else prefix.rstrip())
+            self.lines.append(prefix + line if line else prefix.rstrip())
             prefix = rest_prefix
-    return "\n".join(lines).strip("\n")
+
+    def sign(self, part: Part) -> tuple[str, bool]:
+        """Return the sign of the list entry that begins with a part ("" if none does), and whether
+        it belongs to another list of the same kind than the entry before, which ends here.
+
+        Markdown has only the number of a list's first entry, so that another one begins a list.
+        """
+        number = _entry_at(part.frames, part.shared)
+        if not number:
+            return "", False
+        entry, is_numbered = part.frames[number], _is_numbered(part.frames, number)
+        sign = _first_sign(is_numbered)
+        last = self.last.frames if self.last is not None else []
+        before = _entry_at(last, part.shared)
+        if not before or _is_numbered(last, before) != is_numbered:
+            return sign, False
+        sign = self.signs[before] or sign
+        numbers = entry.entry, last[before].entry
+        is_counted = is_numbered and NO_NUMBER not in numbers
+        if part.block.begins_list or (is_counted and numbers[0] != numbers[1] + 1):
+            return OTHER_SIGN[sign], True
+        return sign, False
+
+    def open(self, part: Part, sign: str) -> str:
+        """Open the containers that begin with a part, and return the start of its first line."""
+        prefix = "".join(self.indents)
+        for number in range(part.shared, len(part.frames)):
+            frame = part.frames[number]
+            is_text = number == len(part.frames) - 1 and _is_text(part)
+            own_sign = ""
+            if frame.kind == ITEM:
+                own_sign, sign = sign or _first_sign(_is_numbered(part.frames, number)), ""
+            self.signs.append(own_sign)
+            marker = _marker(part.frames, number, own_sign)
+            if marker:
+                is_long = frame.kind != ITEM or _is_numbered(part.frames, number)
+                self.indents.append(" " * max(INDENT_CHARS, len(marker) if is_long else 0))
+                # Code and what else has an indent of its own begin where their next lines do.
+                prefix += marker if is_text else marker.ljust(INDENT_CHARS)
+            elif frame.kind == QUOTE or frame.kind.isupper():
+                self.indents.append("> ")
+                prefix += "> "
+                if frame.kind != QUOTE:
+                    prefix = self.open_box(part, frame, prefix, is_text)
+            else:
+                self.indents.append("")
+                if frame.kind == DETAILS:
+                    self.lines.append(prefix + "<details>")
+                    prefix = "".join(self.indents)
+                    if part.role != SUMMARY:
+                        self.lines.append(prefix.rstrip())
+        return prefix
+
+    def open_box(self, part: Part, frame: Frame, prefix: str, is_text: bool) -> str:
+        """Write the first line of a box, and return what the next line begins with."""
+        self.lines.append(f"{prefix}[!{frame.kind}]")
+        prefix = "".join(self.indents)
+        if not is_text or part.role or not TITLE.search(part.block.path):
+            self.lines.append(prefix.rstrip())  # so that its text is a paragraph
+        return prefix
+
+    def close(self, shared: int) -> None:
+        """Close the containers around the last part but the first *shared*."""
+        while len(self.indents) > shared:
+            self.indents.pop()
+            self.signs.pop()
+            if self.last is not None and self.last.frames[len(self.indents)].kind == DETAILS:
+                prefix = "".join(self.indents)
+                self.lines += [prefix.rstrip(), prefix + "</details>"]
 
 
-def _blank_line(part: Part, last: Part) -> str:
-    """Return the blank line between two parts, with the signs of the quotes that surround both."""
-    quotes = min(part.quotes, last.quotes)
-    if quotes and part.quotes == last.quotes and part.block.quote != last.block.quote:
-        quotes -= 1  # the part begins a new quote
-    return ("> " * quotes).rstrip()
+def _entry_at(frames: list[Frame], shared: int) -> int:
+    """Return the index of the list entry that is the first container after the first *shared*, or
+    the first in a list that is; 0 if there is none.
+    """
+    for number in range(shared, min(shared + 2, len(frames))):
+        if frames[number].kind == ITEM:
+            return number
+        if frames[number].kind not in (BULLETS, NUMBERS):
+            break
+    return 0
+
+
+def _is_numbered(frames: list[Frame], number: int) -> bool:
+    """Tell whether a list entry has a number in Markdown, which has no negative ones."""
+    entry = frames[number].entry
+    return frames[number - 1].kind == NUMBERS and (entry >= 0 or entry == NO_NUMBER)
+
+
+def _first_sign(is_numbered: bool) -> str:
+    return "." if is_numbered else "-"
+
+
+def _has_lines(frames: list[Frame]) -> bool:
+    """Tell whether one of these containers has lines that are not joined."""
+    return bool([frame for frame in frames if frame.kind == LINES])
+
+
+def _is_text(part: Part) -> bool:
+    """Tell whether a part is a paragraph, which may follow anything in its line."""
+    return part.rows is None and part.block.tag not in PREFORMATTED_TAGS
 
 
 def _continues(part: Part, last: Part) -> bool:
     """Tell whether a part follows the last one without a blank line."""
-    if part.definition == "dd" and part.begins_text and last.definition:
+    shared = part.shared
+    if shared == len(part.frames):
+        return part.role == last.role == TERM and len(last.frames) == shared
+    frame = part.frames[shared]
+    if [ended for ended in last.frames[shared:] if ended.kind == DETAILS]:
+        # HTML ends at a blank line, or with the entry.
+        return frame.kind == last.frames[shared].kind == ITEM
+    if frame.kind == DEFINITION:
+        return _is_text(last) and len(last.frames) <= shared + 1
+    if frame.kind == ITEM:
         return True
-    if part.ordered and part.depth > last.depth and part.block.number != 1:
-        return False  # CommonMark: only a list that begins with 1 may interrupt a paragraph
-    return part.begins and last.depth > 0 and part.quotes == last.quotes
+    if frame.kind not in (BULLETS, NUMBERS):
+        return False
+    if shared and part.frames[shared - 1].kind == ITEM:
+        # CommonMark: only a list that begins with 1 may interrupt a paragraph.
+        return frame.kind == BULLETS or part.frames[shared + 1].entry == 1
+    return shared < len(last.frames) and last.frames[shared].kind in (BULLETS, NUMBERS)
 
 
-def _marker(part: Part) -> str:
-    """Return the marker of the list entry, footnote or definition that a part begins, or ""."""
-    if part.begins:
-        if not part.ordered:
-            return "- "
-        return f"{part.block.number if part.block.number >= 0 else 1}. "
-    if not part.begins_text:
-        return ""
-    if part.label:
-        return f"[^{part.label}]: "
-    return ": " if part.definition == "dd" else ""
+def _marker(frames: list[Frame], number: int, sign: str) -> str:
+    """Return the marker of the container with an index, a list entry, definition or footnote, ""
+    for other containers. *sign* stands for a bullet, or after a number.
+    """
+    frame = frames[number]
+    if frame.kind == ITEM:
+        if _is_numbered(frames, number):
+            return f"{frame.entry if frame.entry >= 0 else 1}{sign} "
+        is_negative = frames[number - 1].kind == NUMBERS
+        return f"{sign} {frame.entry}. " if is_negative else f"{sign} "
+    if frame.kind == NOTE:
+        return f"[^{frame.label}]: "
+    return ": " if frame.kind == DEFINITION else ""
 
 
 def _lines(part: Part) -> list[str]:
@@ -128,25 +266,33 @@ def _lines(part: Part) -> list[str]:
     if block.tag in PREFORMATTED_TAGS:
         fence = "`" * max(3, 1 + _longest_run(block.text))
         lines = [fence + block.language, *block.text.split("\n"), fence]
+    elif part.role == SUMMARY:
+        lines = [f"<summary>{html_line(part)}</summary>"]
     else:
         line = _line(part)
         if part.level:
             line = line.replace(HARD_BREAK, " ")
             lines = ["#" * part.level + " " + HEADING_END.sub(r"\\", line, count=1)]
-        elif part.definition == "dt":
-            lines = [line.replace(HARD_BREAK, " ")]
+        elif part.role:
+            line = line.replace(HARD_BREAK, " ")
+            lines = [line]
         else:
             lines = line.split("\n")
-            if part.begins and line[:2] in BOXES:
+            if line[:2] in BOXES and _begins_entry(part):
                 lines[0] = BOXES[line[:2]] + lines[0][2:]
     before, after = _pictures(part.before), _pictures(part.after)
-    if before and part.begins:  # the picture belongs to the list entry
+    if before and _begins_entry(part):  # the picture belongs to the list entry
         lines[0] = f"{before} {lines[0]}"
     elif before:
         lines = [before, "", *lines]
     if after:
         lines += ["", after]
     return lines
+
+
+def _begins_entry(part: Part) -> bool:
+    """Tell whether a part is the first in a list entry."""
+    return len(part.frames) > part.shared and part.frames[-1].kind == ITEM
 
 
 def _table(rows: list[Row]) -> list[str]:
@@ -172,8 +318,11 @@ def _part_of_cell(part: Part) -> str:
     line = _line(part)
     if part.before or part.after:
         line = " ".join(filter(None, (_pictures(part.before), line, _pictures(part.after))))
-    if part.begins:
-        line = NESTED * (part.depth - 1) + _marker(part) + line
+    if _begins_entry(part):
+        depth = len([frame for frame in part.frames if frame.kind == ITEM])
+        number = len(part.frames) - 1
+        sign = _first_sign(_is_numbered(part.frames, number))
+        line = NESTED * (depth - 1) + _marker(part.frames, number, sign) + line
     return line.replace("|", "\\|").replace(HARD_BREAK, "<br>")
 
 
@@ -184,7 +333,7 @@ def _pictures(images: list[Image] | None) -> str:
 def _line(part: Part) -> str:
     """Return the text of a part; a backslash stands before each line break in it."""
     if not part.line:
-        return _escape_start(_escape(part.block.text))
+        return _escape_start(_escape(part.block.text, True))
     text = _inline(part.line, part)
     if HARD_BREAK in text:
         return HARD_BREAK.join([_escape_start(line) for line in text.split(HARD_BREAK)])
@@ -249,8 +398,8 @@ def _marked(marked: Marked, part: Part, before: str, following: Line) -> str:
         if mark == SUPERSCRIPT and (marker := NOTE_MARKER.match(text)):
             return marker[1]
         return _styled(text, mark, before, following)
-    if mark.startswith(NOTE):
-        return f"[^{part.labels[mark[len(NOTE) :]]}]"
+    if mark.startswith(NOTE_MARK):
+        return f"[^{part.labels[mark[len(NOTE_MARK) :]]}]"
     return f"[{_inline(marked.children, part)}]({_target(marked.target)})"
 
 
@@ -293,10 +442,10 @@ def _is_punctuation(character: str) -> bool:
     return unicodedata.category(character)[0] in "PS"
 
 
-def _escape(text: str) -> str:
+def _escape(text: str, is_whole: bool = False) -> str:
     if "$" in text or "\\(" in text or "\\[" in text:
         return _escape_around_formulas(text)
-    return _escape_plain(text)
+    return _escape_plain(text, is_whole)
 
 
 def _escape_around_formulas(text: str) -> str:
@@ -329,15 +478,49 @@ def _formula(source: str, delimiter: str) -> str:
     return f"{delimiter}{source}{delimiter}"
 
 
-def _escape_plain(text: str) -> str:
+def _escape_plain(text: str, is_whole: bool = False) -> str:
+    """Return a text with a backslash before each sign that CommonMark would read as markup.
+    *is_whole* tells that no other text or mark stands in its paragraph.
+    """
     text = text.replace("\n", " ")
-    for sign in ESCAPED:
-        # Most texts have no such sign, and this test is much cheaper than a regular expression.
-        if sign in text:
-            text = text.replace(sign, "\\" + sign)
+    # Most texts have no sign, and these tests are much cheaper than the rest.
+    if SIGNS.search(text):
+        text = _escape_signs(text, is_whole)
     if "&" in text:
         text = ENTITY.sub(r"\\&", text)
-    return text.replace("~~", "\\~\\~") if "~~" in text else text
+    return text
+
+
+def _escape_signs(text: str, is_whole: bool) -> str:
+    pieces: list[str] = []
+    end = 0
+    for brackets in SIMPLE_BRACKETS.finditer(text) if "[" in text else ():
+        if is_whole or brackets.end() < len(text):  # a link or colon may follow the text
+            pieces += [_escape_between(text, end, brackets.start(), is_whole), brackets[0]]
+            end = brackets.end()
+    pieces.append(_escape_between(text, end, len(text), is_whole))
+    return "".join(pieces)
+
+
+def _escape_between(text: str, start: int, end: int, is_whole: bool) -> str:
+    """Return *text* from *start* to *end*, escaped by what stands around each sign."""
+    pieces: list[str] = []
+    for sign in ESCAPED.finditer(text, start):
+        if sign.start() >= end:
+            break
+        if not (is_whole and _is_alone(text, sign)):
+            signs = "".join([f"\\{character}" for character in sign[0]])
+            pieces += [text[start : sign.start()], signs]
+            start = sign.end()
+    pieces.append(text[start:end])
+    return "".join(pieces)
+
+
+def _is_alone(text: str, sign: re.Match[str]) -> bool:
+    """Tell whether a sign of emphasis has no partner in its paragraph."""
+    if sign[0] in ("*", "~"):
+        return text.count(sign[0]) == 1
+    return sign[0][0] == "_" and EMPHASIS_END.search(text, sign.end()) is None
 
 
 def _longest_run(text: str) -> int:

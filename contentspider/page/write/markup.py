@@ -7,85 +7,111 @@ import re
 from html import escape
 from typing import TYPE_CHECKING
 
+from contentspider.page.tree.containers import (
+    BULLETS,
+    CITATION,
+    DEFINITION,
+    DEFINITIONS,
+    DETAILS,
+    ITEM,
+    LINES,
+    NOTE,
+    NUMBERS,
+    PANEL,
+    QUOTE,
+    SUMMARY,
+    TERM,
+)
 from contentspider.page.tree.tags import (
     CODE,
     DISPLAYED_FORMULA,
     FORMULA,
     LINE_BREAK,
-    NOTE,
+    NO_NUMBER,
     PREFORMATTED_TAGS,
     STYLE_TAGS,
 )
+from contentspider.page.tree.tags import NOTE as NOTE_MARK
 from contentspider.page.write.lines import Image, Part
 from contentspider.page.write.tables import is_huge
 
 if TYPE_CHECKING:
     from contentspider.page.tree.blocks import Block
-    from contentspider.page.write.lines import Cell, Line, Marked, Row
+    from contentspider.page.write.lines import Cell, Frame, Line, Marked, Row
 
 SPECIAL = re.compile(r"[&<>\"']")
 TAGS = {CODE: "code", **STYLE_TAGS}
+# The elements of containers; "" for those that show in nothing but their order.
+FRAME_TAGS = {
+    **{kind: kind for kind in (BULLETS, NUMBERS, ITEM, DEFINITIONS, DEFINITION, DETAILS)},
+    QUOTE: "blockquote",
+    LINES: "p",
+    PANEL: "section",
+    **dict.fromkeys([NOTE, CITATION], ""),
+}
 
 
 def write_html(page_parts: list[Part]) -> str:
     """Return the parts of a page as HTML: ``p``, ``h1`` to ``h6``, lists, ``table``, ``pre``,
-    ``blockquote``, and in them ``a``, ``code``, ``strong``, ``em``, ``del``, ``mark``, ``sub``,
-    ``sup``, ``br`` and ``img``. All text is escaped. The only attributes are addresses,
-    descriptions of pictures, anchors of headings, numbers of lists, spans of cells, and the
-    language of code.
+    ``blockquote``, ``details``, ``aside`` (a box, with its kind as class: ``warning``), ``section``
+    (the panel of a tab), and in them
+    ``a``, ``code``, ``strong``, ``em``, ``del``, ``mark``, ``sub``, ``sup``, ``br`` and ``img``.
+    All text is escaped. The only attributes are addresses, descriptions of pictures, anchors of
+    headings, types and numbers of lists, spans of cells, kinds of boxes, and the language of code.
     Formulas are LaTeX between dollar signs.
     """
     lines: list[str] = []
-    lists: list[str] = []  # tags of the open lists; each has an open entry
-    quotes = quote = 0
-    definition = ""
+    open_frames: list[Frame] = []
     for part in page_parts:
-        if definition and not part.definition:
-            lines.append("</dl>")
-        if part.quotes != quotes or part.block.quote != quote:
-            _close(lists, 0, lines)
-            lines += _turn_quotes(quotes, part.quotes)
-            quotes, quote = part.quotes, part.block.quote
-        if part.definition and not definition:
-            _close(lists, 0, lines)
-            lines.append("<dl>")
-        definition = part.definition
-        if part.begins:
-            _begin_entry(part, lists, lines)
-        elif lists:
-            _close(lists, part.depth, lines)
+        closing = _closing(open_frames, part.shared)
+        opening = _opening(part)
+        if opening.startswith("<li"):
+            lines.append(closing + opening)
+        else:
+            lines += [closing, opening]
+        open_frames = part.frames
         _add(part, lines)
-    _close(lists, 0, lines)
-    if definition:
-        lines.append("</dl>")
-    lines.append("</blockquote>" * quotes)
+    lines.append(_closing(open_frames, 0))
     return "\n".join([line for line in lines if line])
 
 
-def _turn_quotes(quotes: int, next_quotes: int) -> list[str]:
-    """Return the tags that close and open quotes between two parts in different quotes."""
-    if quotes == next_quotes and quotes:
-        return ["</blockquote><blockquote>"]
-    return ["<blockquote>" * (next_quotes - quotes), "</blockquote>" * (quotes - next_quotes)]
+def _closing(frames: list[Frame], shared: int) -> str:
+    """Return the tags that close all containers but the first *shared*."""
+    if len(frames) <= shared:
+        return ""
+    tags = [_tag(frame) for frame in reversed(frames[shared:])]
+    return "".join([f"</{tag}>" for tag in tags if tag])
 
 
-def _begin_entry(part: Part, lists: list[str], lines: list[str]) -> None:
-    kind = "ol" if part.ordered else "ul"
-    number = part.block.number
-    if len(lists) >= part.depth and lists[part.depth - 1] == kind:
-        _close(lists, part.depth, lines)
-        value = f' value="{number}"' if part.ordered and number >= 0 else ""
-        lines.append(f"</li><li{value}>")
-        return
-    _close(lists, part.depth - 1, lines)
-    lists.append(kind)
-    start = f' start="{number}"' if part.ordered and number >= 0 and number != 1 else ""
-    lines.append(f"<{kind}{start}><li>")
+def _opening(part: Part) -> str:
+    """Return the tags that open the containers that begin with a part."""
+    tags: list[str] = []
+    for number in range(part.shared, len(part.frames)):
+        frame, tag = part.frames[number], _tag(part.frames[number])
+        attribute = ""
+        if frame.kind.isupper():
+            attribute = f' class="{frame.kind.lower()}"'
+        elif frame.kind == NUMBERS:
+            attribute = _numbering(part.block, part.frames[number + 1].entry)
+        elif frame.kind == ITEM and number == part.shared and frame.entry != NO_NUMBER:
+            attribute = f' value="{frame.entry}"'
+        if tag:
+            tags.append(f"<{tag}{attribute}>")
+    return "".join(tags)
 
 
-def _close(lists: list[str], depth: int, lines: list[str]) -> None:
-    while len(lists) > depth:
-        lines.append(f"</li></{lists.pop()}>")
+def _numbering(block: Block, first: int) -> str:
+    """Return the attributes of a numbered list whose *first* entry is the one of a block."""
+    if first == NO_NUMBER:
+        return ""
+    kind, order = block.numbering.rstrip("-"), block.numbering[-1:]
+    attributes = f' type="{kind}"' if kind else ""
+    attributes += " reversed" if order == "-" else ""
+    return attributes + (f' start="{first}"' if first != 1 else "")
+
+
+def _tag(frame: Frame) -> str:
+    return "aside" if frame.kind.isupper() else FRAME_TAGS[frame.kind]
 
 
 def _add(part: Part, lines: list[str]) -> None:
@@ -95,22 +121,21 @@ def _add(part: Part, lines: list[str]) -> None:
         lines += _table(part.rows)
         lines.append("</table>")
         return
-    if part.definition == "dd":
-        lines.append("<dd>")
     if part.before:
         lines.append(f"<p>{_pictures(part.before)}</p>")
     if block.tag in PREFORMATTED_TAGS:
         lines.append(_preformatted(block))
     elif part.level:
         anchor = f' id="{escape(block.anchor)}"' if block.anchor else ""
-        lines.append(f"<h{part.level}{anchor}>{_line(part)}</h{part.level}>")
+        lines.append(f"<h{part.level}{anchor}>{html_line(part)}</h{part.level}>")
+    elif part.frames and part.frames[-1].kind == LINES:
+        is_first = part.shared < len(part.frames)
+        lines.append(html_line(part) if is_first else f"<br>{html_line(part)}")
     else:
-        tag = "dt" if part.definition == "dt" else "p"
-        lines.append(f"<{tag}>{_line(part)}</{tag}>")
+        tag = part.role if part.role in (TERM, SUMMARY) else "p"
+        lines.append(f"<{tag}>{html_line(part)}</{tag}>")
     if part.after:
         lines.append(f"<p>{_pictures(part.after)}</p>")
-    if part.definition == "dd":
-        lines.append("</dd>")
 
 
 def _table(rows: list[Row]) -> list[str]:
@@ -141,7 +166,7 @@ def _cell(cell: Cell) -> str:
     tag = "th" if cell.is_header else "td"
     if len(cell.parts) == 1 and _is_plain(cell.parts[0]):
         part = cell.parts[0]
-        inside = _pictures(part.before) + _line(part) + _pictures(part.after)
+        inside = _pictures(part.before) + html_line(part) + _pictures(part.after)
     else:
         inside = write_html(cell.parts)
     spans = f' colspan="{cell.colspan}"' if cell.colspan > 1 else ""
@@ -152,7 +177,7 @@ def _cell(cell: Cell) -> str:
 
 def _is_plain(part: Part) -> bool:
     """Tell whether a part is only text: no list entry, quote, definition, code or table."""
-    if part.rows is not None or part.begins or part.definition or part.quotes:
+    if part.rows is not None or part.frames or part.role:
         return False
     return part.block.tag not in PREFORMATTED_TAGS
 
@@ -166,7 +191,8 @@ def _preformatted(block: Block) -> str:
     return f"<pre>\n{escape(block.text)}</pre>"
 
 
-def _line(part: Part) -> str:
+def html_line(part: Part) -> str:
+    """Return the text of a part with its marks and images as HTML."""
     return _inline(part.line) if part.line else _escape(part.block.text)
 
 
@@ -202,7 +228,7 @@ def _marked(marked: Marked) -> str:
         return f"<{TAGS[mark]}>{_inline(marked.children)}</{TAGS[mark]}>"
     if mark in (FORMULA, DISPLAYED_FORMULA):
         return f"{mark}{_escape(marked.text().strip())}{mark}"
-    if mark.startswith(NOTE):
+    if mark.startswith(NOTE_MARK):
         return _inline(marked.children)
     return f'<a href="{_quoted(marked.target)}">{_inline(marked.children)}</a>'
 

@@ -15,12 +15,21 @@ from operator import is_
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from contentspider.page.tree.blocks import Block
+from contentspider.page.tree.containers import (
+    DEFINITION,
+    DETAILS,
+    ITEM,
+    LISTS,
+    SUMMARY,
+    TABLE,
+    TERM,
+)
 from contentspider.page.tree.resolver import Resolver
 from contentspider.page.tree.tags import PREFORMATTED_TAGS
 from contentspider.page.words.names import step_tag
 from contentspider.page.write.markdown import write_markdown
 from contentspider.page.write.output import to_text
-from contentspider.page.write.places import heading_levels
+from contentspider.page.write.places import heading_levels, innermost_box
 from contentspider.page.write.structure import parts
 from contentspider.page.write.tables import cell_at, table_at, table_of
 
@@ -54,8 +63,8 @@ NEWLINES = re.compile(r"\n+")
 # A cut looks back over at most this many combining marks, so that a letter keeps its accents.
 MAX_MARKS = 10
 WRITTEN = (
-    "text path tag container row item spans cell images films language anchor note number quote"
-    " colspan rowspan table outer"
+    "text path tag container row item spans cell images films language anchor note number within"
+    " colspan rowspan table outer numbering begins_list"
 ).split()
 
 
@@ -142,31 +151,55 @@ def to_passages(blocks: Sequence[Block], base: str, max_chars: int) -> list[Pass
 
 
 def sections(blocks: Sequence[Block]) -> Iterator[Section]:
-    """Yield the sections of a page's content, in order. Layout tables are read as paragraphs."""
-    above: list[tuple[int, Block]] = []
-    texts: list[Block] = []
-    is_bare = False  # true until a block stands below the last heading
+    """Yield the sections of a page's content, in order. Layout tables are read as paragraphs.
+
+    The title of folded text is a heading of what is in it. A heading in a box or in folded text
+    ends where this does.
+    """
+    outline = _Sections()
     blocks = _without_layout(blocks)
     for level, block in zip(heading_levels(blocks), blocks, strict=True):
+        yield from outline.add(level, block)
+    yield from outline.end()
+
+
+class _Sections:
+    """Cuts a page at its headings. *above* has the open headings: their levels, the numbers of the
+    innermost boxes around them (0: none), and their blocks.
+    """
+
+    def __init__(self) -> None:
+        self.above: list[tuple[int, int, Block]] = []
+        self.texts: list[Block] = []
+        self.is_bare = False  # true until a block stands below the last heading
+
+    def add(self, level: int, block: Block) -> Iterator[Section]:
+        """Add a block; yield the section that ends before it."""
+        boxes = [number for kind, number in block.within if kind == DETAILS or kind.isupper()]
+        if self.above and self.above[-1][1] not in (0, *boxes):
+            yield from self.end()
+            while self.above and self.above[-1][1] not in (0, *boxes):
+                self.above.pop()
+        if innermost_box(block)[0] == SUMMARY:
+            level = min(6, 1 + max((above for above, *_ in self.above), default=1))
         if not level or len(block.text) > MAX_HEADING_CHARS:
-            texts.append(block)
-            continue
-        if texts:
-            yield Section(_headings(above), texts)
-        elif is_bare and level <= above[-1][0]:
-            yield Section(_headings(above[:-1]), [above[-1][1]])
-        texts, is_bare = [], True
-        while above and above[-1][0] >= level:
-            above.pop()
-        above.append((level, block))
-    if texts:
-        yield Section(_headings(above), texts)
-    elif is_bare:
-        yield Section(_headings(above[:-1]), [above[-1][1]])
+            self.texts.append(block)
+            self.is_bare = False
+            return
+        yield from self.end(level)
+        self.is_bare = True
+        while self.above and self.above[-1][0] >= level:
+            self.above.pop()
+        self.above.append((level, boxes[-1] if boxes else 0, block))
 
-
-def _headings(above: Sequence[tuple[int, Block]]) -> tuple[Block, ...]:
-    return tuple(block for _, block in above)
+    def end(self, level: int = 0) -> Iterator[Section]:
+        """Yield the open section, which ends, before a heading of a *level*."""
+        headings = tuple(block for _, _, block in self.above)
+        if self.texts:
+            yield Section(headings, self.texts)
+        elif self.is_bare and level <= self.above[-1][0]:
+            yield Section(headings[:-1], [headings[-1]])
+        self.texts, self.is_bare = [], False
 
 
 def _without_layout(blocks: Sequence[Block]) -> list[Block]:
@@ -375,7 +408,7 @@ class _Writer:
         """
         text = block.text
         if len(self.markdown([_slice(block, NO_MARKS, 0, min(LEAST_TEXT, len(text)))])) > room:
-            block = _replaced(block, path=block.path.rpartition("/")[2])
+            block = _replaced(block, path=block.path.rpartition("/")[2], within=())
         waiting = sorted(block.spans, reverse=True)
         spans: list[Span] = []
         start = 0
@@ -520,7 +553,16 @@ def _replaced(block: Block, **changes: Any) -> Block:
 
 def _paragraph(block: Block) -> Block:
     """Return a copy of a block that is in no table cell and begins no list entry."""
-    return _replaced(block, row=0, cell=0, item=0)
+    return _replaced(block, row=0, cell=0, item=0, within=_without_entries(block))
+
+
+def _without_entries(block: Block) -> tuple[tuple[str, int], ...]:
+    """Return the containers around a block but lists, tables and what is in them."""
+    return tuple(
+        (kind, number)
+        for kind, number in block.within
+        if kind not in LISTS and kind not in (ITEM, TERM, DEFINITION, TABLE)
+    )
 
 
 def _slice(block: Block, marks: _Marks, start: int, end: int) -> Block:
@@ -543,9 +585,10 @@ def _slice(block: Block, marks: _Marks, start: int, end: int) -> Block:
         )
         for entries in (marks.images, marks.films)
     )
-    item = block.item if start == 0 else 0
     slice_values = {"text": text, "spans": spans, "images": images, "films": films}
-    return _replaced(block, **slice_values, item=item, row=0, cell=0)
+    item = block.item if start == 0 else 0
+    within = block.within if start == 0 else _without_entries(block)
+    return _replaced(block, **slice_values, item=item, within=within, row=0, cell=0)
 
 
 def _end(block: Block, start: int, stop: int) -> int:

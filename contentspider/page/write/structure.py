@@ -12,54 +12,73 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from contentspider.page.tree.tags import NOTE, PREFORMATTED_TAGS
-from contentspider.page.write.lines import Part
-from contentspider.page.write.places import cell_of, heading_levels, place_of
-from contentspider.page.write.tables import table_at, table_path, table_rows
+from contentspider.page.tree.containers import (
+    DEFINITION,
+    DEFINITIONS,
+    DETAILS,
+    ITEM,
+    LABEL,
+    LINES,
+    LISTS,
+    NOTE,
+    SUMMARY,
+    TABLE,
+    TERM,
+)
+from contentspider.page.tree.tags import NO_NUMBER, PREFORMATTED_TAGS
+from contentspider.page.tree.tags import NOTE as NOTE_MARK
+from contentspider.page.write.lines import Frame, Part
+from contentspider.page.write.places import heading_levels
+from contentspider.page.write.tables import table_at, table_of, table_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from contentspider.page.tree.blocks import Block
     from contentspider.page.tree.resolver import Resolver
-    from contentspider.page.write.places import Place
 
-LABEL = re.compile(r"[\w-]{1,20}\Z")
+NOTE_LABEL = re.compile(r"[\w-]{1,20}\Z")
 NO_LABEL = re.compile(r"[^\w-]+")
+# Kinds of containers that say what a block is, rather than hold several.
+ROLES = frozenset([TERM, SUMMARY, LABEL])
+# Kinds of containers that do not go on after a part outside of them.
+ENDING = frozenset([ITEM, DEFINITION, NOTE, DEFINITIONS])
 
 
 def parts(blocks: Sequence[Block], resolver: Resolver) -> list[Part]:
     """Return the parts of *blocks*, in the same order. *resolver* makes addresses absolute;
     addresses that are neither HTTP nor e-mail are left out.
 
-    The depth of lists grows by at most one from a part to the next, even where the blocks of an
-    outer list were not kept. Text after a nested list continues the entry around that list, unless
-    a part outside of the entry stood between them.
+    An entry of a list without text of its own is left out, so that entries of lists in it are not
+    nested deeper than the text is. Text after a nested list continues the entry around that list.
     """
     blocks = list(blocks)
-    outline = Outline(resolver, note_labels(blocks), None)
+    outline = Outline(resolver, note_labels(blocks), 0)
     outline.add_all(blocks, heading_levels(blocks), 0)
     return outline.parts
 
 
 class Outline:
-    """Collects the parts of a page or of a table cell block by block, and keeps track of the open
-    lists. *table* is the path of the cell's table, None for a page.
+    """Collects the parts of a page or of a table cell block by block. *outside* is how many
+    containers of the blocks are around the cell, 0 for a page.
     """
 
-    def __init__(self, resolver: Resolver, labels: dict[str, str], table: str | None) -> None:
-        self.resolver, self.labels, self.table = resolver, labels, table
+    def __init__(self, resolver: Resolver, labels: dict[str, str], outside: int) -> None:
+        self.resolver, self.labels, self.outside = resolver, labels, outside
         self.parts: list[Part] = []
-        self.begun_entries: set[int] = set()
-        self.begun_notes: set[str] = set()
-        # The depth and the number of the open entry of each open list.
-        self.lists: list[tuple[int, int]] = []
-        self.quotes = 0
+        # The entries of lists that have text of their own, with their numbers in their lists.
+        self.entries: dict[int, int] = {}
+        self.terms: set[int] = set()  # the lists of definitions with a term
+        self.begun: set[int] = set()  # the numbers of folded texts with a part
+        self.ended: set[int] = set()  # the numbers of entries, definitions and notes that ended
+        self.frames: list[Frame] = []  # of the last part
 
     def add_all(self, blocks: list[Block], levels: list[int], table_level: int) -> None:
         """Add *blocks* and their tables. *levels* are their heading levels; *table_level* is how
         many tables are around the page or cell.
         """
+        for block in blocks:
+            self._note_entry(block)
         number = 0
         while number < len(blocks):
             block = blocks[number]
@@ -71,87 +90,122 @@ class Outline:
                 self.add(block, levels[number])
                 number += 1
 
+    def _note_entry(self, block: Block) -> None:
+        """Note the innermost list entry around a block: it has text of its own."""
+        for kind, number in reversed(block.within):
+            if kind == ITEM:
+                self.entries.setdefault(number, block.number)
+                break
+
     def add_table(self, blocks: list[Block], level: int) -> None:
         """Add the table that consists of *blocks*; *level* is how many tables are around it."""
-        table = table_path(blocks[0], level)
-        self.lists.clear()
-        self.quotes = self._place(table).quotes if table else 0
-        part = Part(blocks[0], self.resolver, self.quotes, 0, self.labels)
+        block = blocks[0]
+        table = (TABLE, table_of(block, level))
+        around = block.within.index(table) if table in block.within else 0
+        part = Part(block, self.resolver, 0, "", self.labels)
         part.rows = table_rows(blocks, level)
         for row in part.rows:
             for cell in row.cells:
-                cell.parts = self._cell_parts(cell.blocks, table, level + 1)
-        self.parts.append(part)
+                cell.parts = self._cell_parts(cell.blocks, around + 1, level + 1)
+        self._append(part, self._frames(block, around)[0])
 
-    def _cell_parts(self, blocks: list[Block], table: str, level: int) -> list[Part]:
+    def _cell_parts(self, blocks: list[Block], outside: int, level: int) -> list[Part]:
         block = blocks[0]
-        if len(blocks) == 1 and block.path.endswith(("/td", "/th")):  # the common case
-            return [Part(block, self.resolver, 0, 0, self.labels)]
-        outline = Outline(self.resolver, self.labels, table)
+        if len(blocks) == 1 and len(block.within) <= outside:  # the common case
+            return [Part(block, self.resolver, 0, "", self.labels)]
+        outline = Outline(self.resolver, self.labels, outside)
         outline.add_all(blocks, [0] * len(blocks), level)
         return outline.parts
 
-    def _place(self, path: str) -> Place:
-        """Return the place of a path, within the cell if the outline is of a cell."""
-        return place_of(path if self.table is None else cell_of(path, self.table)[1])
-
     def add(self, block: Block, level: int) -> None:
         """Add a block outside of tables; *level* is its heading level, 0 for other blocks."""
-        place = self._place(block.path)
-        if place.quotes != self.quotes or not place.lists or level:
-            self.lists.clear()
-        self.quotes = place.quotes
-        part = Part(block, self.resolver, place.quotes, level, self.labels)
-        if not level:
-            self._define(part, place)
-            if part.definition:
-                self.lists.clear()
-            elif block.note in self.labels and self.table is None:
-                if block.text.strip(" []().") == self.labels[block.note]:
-                    return  # the block only repeats the marker at the beginning of the note
-                self._annotate(part)
-            elif place.lists and block.item:
-                self._enlist(part, place)
+        if not block.within:  # the common case
+            self._append(Part(block, self.resolver, level, "", self.labels), [])
+            return
+        label = "" if self.outside else self.labels.get(block.note, "")
+        if label and block.text.strip(" []().") == label:
+            return  # the block only repeats the marker at the beginning of the note
+        frames, role = self._frames(block, len(block.within))
+        if role == TERM:
+            is_term = bool(frames) and frames[-1].kind == DEFINITIONS
+            if is_term and not level and block.tag not in PREFORMATTED_TAGS:
+                self.terms.add(frames[-1].number)
+            else:
+                role = ""
+        elif role == SUMMARY and not self._is_title(block, frames):
+            role = ""
+        if level:
+            frames = self._without_lists(frames)
+        if not role:
+            while frames and frames[-1].kind in LISTS:
+                frames.pop()  # text of the list itself
+        self._append(Part(block, self.resolver, level, role, self.labels), frames)
+
+    def _is_title(self, block: Block, frames: list[Frame]) -> bool:
+        """Tell whether the text in a ``summary`` is the title of its box: it comes first."""
+        if not frames or frames[-1].kind != DETAILS or block.tag in PREFORMATTED_TAGS:
+            return False
+        return frames[-1].number not in self.begun
+
+    def _frames(self, block: Block, end: int) -> tuple[list[Frame], str]:
+        """Return the containers around a block that are written, of the first *end*, and the role
+        of the block in the innermost one.
+
+        An entry without text of its own is left out, and so is one that has ended before: what
+        follows it is a part of the container around. A definition needs a term.
+        """
+        frames: list[Frame] = []
+        for kind, number in block.within[self.outside : end]:
+            if kind in ROLES:
+                return frames, kind
+            if kind == NOTE:
+                is_open = number not in self.ended and not self.outside
+                if is_open and block.note in self.labels:
+                    frames = [Frame(kind, number, NO_NUMBER, self.labels[block.note])]
+            elif kind in (ITEM, DEFINITION):
+                if self._is_written(kind, number, frames):
+                    frames.append(Frame(kind, number, self.entries.get(number, NO_NUMBER)))
+                elif frames and frames[-1].kind in LISTS:
+                    frames.pop()
+            elif kind != TABLE and not (kind == LINES and _has(frames, LINES)):
+                if kind not in LISTS and frames and frames[-1].kind in LISTS:
+                    frames.pop()  # it stands between the entries
+                frames.append(Frame(kind, number))
+        return frames, ""
+
+    def _is_written(self, kind: str, number: int, frames: list[Frame]) -> bool:
+        if number in self.ended or not frames or frames[-1].kind not in LISTS:
+            return False
+        if kind == ITEM:
+            return number in self.entries and frames[-1].kind != DEFINITIONS
+        return frames[-1].number in self.terms
+
+    def _without_lists(self, frames: list[Frame]) -> list[Frame]:
+        """Return the containers around a heading, which ends the lists that it stands in."""
+        for number, frame in enumerate(frames):
+            if frame.kind in LISTS:
+                self.ended.update([ended.number for ended in frames[number:]])
+                return frames[:number]
+        return frames
+
+    def _append(self, part: Part, frames: list[Frame]) -> None:
+        part.frames, last = frames, self.frames
+        shared, most = 0, min(len(frames), len(last))
+        while shared < most and frames[shared] == last[shared]:
+            shared += 1
+        part.shared = shared
+        for frame in last[shared:]:
+            if frame.kind in ENDING:
+                self.ended.add(frame.number)
+                if frame.kind == DEFINITIONS:
+                    self.terms.discard(frame.number)
+        self.begun.update([frame.number for frame in frames[shared:] if frame.kind == DETAILS])
+        self.frames = frames
         self.parts.append(part)
 
-    def _define(self, part: Part, place: Place) -> None:
-        last = self.parts[-1] if self.parts else part
-        last_definition = last.definition if last.quotes == part.quotes else ""
-        part.definition = _definition(part.block, place, last_definition)
-        is_next = last_definition != part.definition
-        part.begins_text = part.block.tag == part.definition or is_next
 
-    def _annotate(self, part: Part) -> None:
-        self.lists.clear()
-        part.label = self.labels[part.block.note]
-        part.begins_text = part.block.note not in self.begun_notes
-        self.begun_notes.add(part.block.note)
-
-    def _enlist(self, part: Part, place: Place) -> None:
-        item = part.block.item
-        lists = self.lists
-        while lists and lists[-1][0] > place.lists:
-            lists.pop()
-        part.begins = item not in self.begun_entries and part.block.tag not in PREFORMATTED_TAGS
-        if part.begins:
-            self.begun_entries.add(item)
-            if lists and lists[-1][0] == place.lists:
-                lists.pop()
-            lists.append((place.lists, item))
-        elif not lists or lists[-1][1] != item:
-            lists.clear()
-        part.depth, part.ordered = len(lists), place.ordered
-
-
-def _definition(block: Block, place: Place, last_definition: str) -> str:
-    """Return ``dt`` for a term, ``dd`` for a definition, "" for other blocks.
-
-    A definition without a term is a paragraph. Code belongs to a definition only if it continues
-    one.
-    """
-    if block.tag in PREFORMATTED_TAGS:
-        return "dd" if place.definition == last_definition == "dd" else ""
-    return place.definition if place.definition == "dt" or last_definition else ""
+def _has(frames: list[Frame], kind: str) -> bool:
+    return bool([frame for frame in frames if frame.kind == kind])
 
 
 def note_labels(blocks: Sequence[Block]) -> dict[str, str]:
@@ -164,11 +218,11 @@ def note_labels(blocks: Sequence[Block]) -> dict[str, str]:
     if notes:
         marked = [(block, span) for block in blocks for span in block.spans]
         for block, (start, end, mark) in marked:
-            note = mark[len(NOTE) :]
-            if mark.startswith(NOTE) and note in notes:
+            note = mark[len(NOTE_MARK) :]
+            if mark.startswith(NOTE_MARK) and note in notes:
                 labels.setdefault(note, block.text[start:end].strip(" []()"))
     counts = Counter(labels.values())
     return {
-        note: label if LABEL.match(label) and counts[label] == 1 else NO_LABEL.sub("-", note)
+        note: label if NOTE_LABEL.match(label) and counts[label] == 1 else NO_LABEL.sub("-", note)
         for note, label in labels.items()
     }

@@ -212,7 +212,7 @@ def _candidates(
 
 def _places_with_value(
     field: Field,
-    read: Callable[[Block], Iterator[tuple[Place, str]]],
+    read: Callable[[Block, str], Iterator[tuple[Place, str]]],
     example: Example,
     slot_of: Callable[[str], str],
 ) -> list[Place]:
@@ -223,7 +223,7 @@ def _places_with_value(
         # Few blocks have the sign; the other steps take a hundred times as long.
         if len(block.text) > MAX_CHARS or sign not in block.text.lower():
             continue
-        for way, value in read(block):
+        for way, value in read(block, example.page.hints.language):
             if field.agrees(value, example.value):
                 ends = path_ends(slot_of(block.path))
                 places.update(dict.fromkeys(replace(way, path=end) for end in ends))

@@ -136,19 +136,21 @@ class PathEnds:
         return ends
 
 
-def title_places(block: Block) -> Iterator[tuple[Place, str]]:
+def title_places(block: Block, _language: str) -> Iterator[tuple[Place, str]]:
     """Yield the way to read a title in a block, if it is a heading, with its text."""
     if block.tag in HEADINGS and len(block.text) <= MAX_CHARS:
         yield Place("", WHOLE), block.text
 
 
-def date_places(block: Block) -> Iterator[tuple[Place, str]]:
-    """Yield the ways to read a date in a block, as places without a path, each with the date."""
+def date_places(block: Block, language: str) -> Iterator[tuple[Place, str]]:
+    """Yield the ways to read a date in a block of a page in a *language*, as places without a path,
+    each with the date.
+    """
     text = block.text
     if len(text) > MAX_CHARS:
         return
     numbers: dict[str, int] = {}
-    for date, form, start in dates_in(text):
+    for date, form, start in dates_in(text, language=language):
         number = numbers[form] = numbers.get(form, 0) + 1
         if number > MAX_NUMBER:
             return
@@ -156,7 +158,7 @@ def date_places(block: Block) -> Iterator[tuple[Place, str]]:
         yield Place("", AFTER, word_before(text, start), form=form), date
 
 
-def name_places(block: Block) -> Iterator[tuple[Place, str]]:
+def name_places(block: Block, _language: str) -> Iterator[tuple[Place, str]]:
     """Yield the ways to read names in a block, as places without a path, each with the text."""
     text = block.text
     if len(text) > MAX_CHARS:

@@ -26,7 +26,8 @@ class ShownDates(NamedTuple):
 
 def _beside_dates(page: Page, title: str) -> ShownDates:
     blocks = page.content.blocks
-    return ShownDates(*visible_dates(blocks, beside_headline(blocks, title)))
+    near = beside_headline(blocks, title)
+    return ShownDates(*visible_dates(blocks, near, page.hints.language))
 
 
 def _beside_author(page: Page, title: str) -> tuple[str, ...]:

@@ -34,7 +34,8 @@ TITLE, PUBLISHED, AUTHOR, SECTION, KEYWORDS = FIELD_NAMES = (
     "section",
     "keywords",
 )
-READERS: dict[str, Callable[[Block], Iterator[tuple[Place, str]]]] = {
+# Each reads a block of a page in a language.
+READERS: dict[str, Callable[[Block, str], Iterator[tuple[Place, str]]]] = {
     TITLE: title_places,
     PUBLISHED: date_places,
     AUTHOR: name_places,
@@ -185,7 +186,7 @@ class PlaceReader:
     def __init__(
         self,
         places: list[Place],
-        read: Callable[[Block], Iterator[tuple[Place, str]]],
+        read: Callable[[Block, str], Iterator[tuple[Place, str]]],
         slot_of: Callable[[str], str],
     ) -> None:
         self.places = places
@@ -203,7 +204,7 @@ class PlaceReader:
             paths = self._ends.of(block.path)
             if not paths:
                 continue
-            for way, value in self._read(block):
+            for way, value in self._read(block, page.hints.language):
                 for path in paths:
                     place = self._ways[path].get(way)
                     if place is not None and value:

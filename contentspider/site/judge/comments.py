@@ -78,7 +78,7 @@ def readers_comments(page: Page, content_chars: Ints, candidates: Bools) -> Bool
     if not DISCUSSION_KINDS.isdisjoint(page.hints.page_kinds):
         return nothing
     in_named = _in_named_elements(blocks, candidates, "comment")
-    likely = in_named | _below_comment_headings(blocks)
+    likely = in_named | below_comment_headings(blocks)
     if not likely.any():
         return nothing
     other_chars = np.where(likely, 0, content_chars)
@@ -101,7 +101,7 @@ def _in_named_elements(blocks: Sequence[Block], candidates: Bools, group_name: s
     return np.array([block.path in named_paths for block in blocks], dtype=bool) & candidates
 
 
-def _below_comment_headings(blocks: Sequence[Block]) -> Bools:
+def below_comment_headings(blocks: Sequence[Block]) -> Bools:
     """Tell which blocks belong to a section with a heading of comments and enough dated lines."""
     in_section = np.zeros(len(blocks), dtype=bool)
     headings = [number for number, block in enumerate(blocks) if block.tag in HEADINGS]

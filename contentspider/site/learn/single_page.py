@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from contentspider.page.about.hydration import HYDRATION
 from contentspider.page.about.jsonld import title_key
+from contentspider.page.about.stated_texts import StatedText
 from contentspider.page.input.page import Page
 from contentspider.page.tree.blocks import SHOWN_CHARS, Block
 from contentspider.page.tree.text import tokens
 from contentspider.page.words.names import HEADINGS
-from contentspider.site.footnotes import with_footnotes
+from contentspider.site.companions import with_footnotes, with_titles
+from contentspider.site.judge.notices import notices
 from contentspider.site.judge.prior import Prior
 from contentspider.site.models.counts import kept_chars, sureness
 from contentspider.site.models.record import DOCUMENT, STATED_VERSION, UNFILTERED, Extraction
@@ -25,8 +28,9 @@ from contentspider.site.title import page_title
 if TYPE_CHECKING:
     from contentspider.site.arrays import Bools
 
-# The source of a stated text that is the whole text of its page.
-STATED = "json-ld articleBody"
+# The sources of a stated text that is the whole text of its page.
+STATED = ("json-ld articleBody", HYDRATION)
+NOTHING = StatedText("", "")
 # A stated text counts if the page shows this share of it, and if the blocks that repeat it have at
 # least this share of the kept text. Otherwise it is a teaser, or another page's.
 MIN_COVERAGE, MIN_KEPT_SHARE = 0.8, 0.2
@@ -69,7 +73,9 @@ def extract_page(page: Page, site: str = "", prior: Prior | None = None) -> Extr
         return _extract_stated(page, lines, site)
     outside = _outside_stated(page, probabilities > 0.5)
     probabilities = np.where(outside, np.float32(0), probabilities)
+    probabilities = np.where(notices(page.content.blocks), np.float32(0), probabilities)
     is_kept = with_footnotes(page.content.blocks, probabilities > 0.5)
+    is_kept = with_titles(page.content.blocks, is_kept)
     if page.corrections:
         probabilities = page.corrections.correct(probabilities)
         is_kept[page.corrections.kept] = True
@@ -123,8 +129,14 @@ def _extract_stated(page: Page, lines: list[str], site: str) -> Extraction:
 
 
 def _stated_text(page: Page) -> str:
-    """Return the whole text that a page states in its JSON-LD, "" if it states none."""
-    return next((stated.text for stated in page.stated_texts if stated.source == STATED), "")
+    """Return the whole text that a page states in its JSON-LD or in the data of its scripts, "" if
+    it states none.
+    """
+    return _stated(page).text
+
+
+def _stated(page: Page) -> StatedText:
+    return next((stated for stated in page.stated_texts if stated.source in STATED), NOTHING)
 
 
 def _outside_stated(page: Page, kept: Bools) -> Bools:
@@ -137,8 +149,9 @@ def _outside_stated(page: Page, kept: Bools) -> Bools:
     stated = _stated_text(page)
     if not stated:
         return nothing
+    source = _stated(page).source
     words = [tokens(block.text) for block in blocks]
-    alignment = align(page.content, words, OwnText(page.url, stated, STATED))
+    alignment = align(page.content, words, OwnText(page.url, stated, source))
     if alignment is None or alignment.coverage < MIN_COVERAGE:
         return nothing
     chars = np.array([len(block.text) for block in blocks])

@@ -14,9 +14,9 @@ from contentspider.ground.compression import pack, unpack
 from contentspider.ground.errors import DAMAGE, StateError
 from contentspider.ground.pickles import pickled
 from contentspider.page.tree.text import SENTENCE_CHARS
+from contentspider.site.companions import with_footnotes, with_titles
 from contentspider.site.fields.own_fields import OwnKnowledge
 from contentspider.site.fields.site_fields import FIELD_NAMES, FieldKnowledge, SiteFields
-from contentspider.site.footnotes import with_footnotes
 from contentspider.site.judge.classifier import CLASSIFIERS
 from contentspider.site.judge.expected_f1 import mean_of_odds
 from contentspider.site.judge.featuresets import SLOTS, SiteFeatures, parse_feature_sets
@@ -271,6 +271,7 @@ class SiteModel:
             if keep_teasers:
                 is_kept = self._with_teasers(page, is_kept, kind)
             is_kept = with_footnotes(page.content.blocks, is_kept)
+            is_kept = with_titles(page.content.blocks, is_kept)
             if page.corrections:
                 is_kept[page.corrections.kept] = True
                 is_kept[page.corrections.dropped] = False

@@ -11,7 +11,8 @@ import numpy as np
 
 from contentspider.page.write.output import to_text
 from contentspider.site.own.quality import Quality, TemplateQuality, WorstPage
-from contentspider.site.scores import Score, score_of, text_score
+from contentspider.site.own.signs import read_signs
+from contentspider.site.scores import Score, text_score
 from contentspider.site.vote.blocks import main_slots
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
     from contentspider.site.arrays import Floats
     from contentspider.site.own.vote import OwnVote
-    from contentspider.site.vote.blocks import SiteBlocks
 
 # The own texts of half of the pages are held back. The other half must have enough pages to
 # contradict the vote (`contentspider.site.own.vote.SURE_PAGES`).
@@ -30,12 +30,8 @@ WORST_PAGES = 3
 MANY_PAGES = 20
 # The F1 of a template is measured if this many of its pages were scored, and predicted otherwise.
 MEASURED_PAGES = 3
-# The F1 of a template, predicted from its agreement. These are means over 390 templates of 121 open
-# sites, judged by priors that were not trained on them (research/NOTES.md). The F1 of a site
-# differs from this prediction by 0.02.
-AGREEMENTS = (0.25, 0.65, 0.88, 1.0)
-PREDICTED_F1 = (0.87, 0.94, 0.972, 0.99)
 MAX_TEMPLATES = 20
+EXAMPLES = 2  # pages of a doubtful template
 
 
 def assess(vote: OwnVote, probabilities: Floats) -> Quality:
@@ -45,17 +41,13 @@ def assess(vote: OwnVote, probabilities: Floats) -> Quality:
     text, and predicted otherwise.
     """
     scores = _held_back_scores(vote)
-    templates = _templates(vote.site, probabilities, vote.judged, scores)
+    templates = _templates(vote, probabilities, scores)
     return replace(_measured(vote, scores) or Quality(0.0), **_summary(templates))
 
 
-def predict(site: SiteBlocks, probabilities: Floats, judged: Floats) -> Quality:
-    """Return the predicted quality of a site's labels.
-
-    *judged* are the probabilities of the blocks by their pages alone. The more the labels agree
-    with them, the higher is the F1.
-    """
-    return Quality(**_summary(_templates(site, probabilities, judged, {})))
+def predict(vote: OwnVote, probabilities: Floats) -> Quality:
+    """Return the predicted quality of a site's labels, without any own texts."""
+    return Quality(**_summary(_templates(vote, probabilities, {})))
 
 
 def measure(vote: OwnVote) -> Quality | None:
@@ -98,34 +90,25 @@ def _measured(vote: OwnVote, scores: Mapping[int, Score]) -> Quality | None:
 
 
 def _templates(
-    site: SiteBlocks, probabilities: Floats, judged: Floats, scores: Mapping[int, Score]
+    vote: OwnVote, probabilities: Floats, scores: Mapping[int, Score]
 ) -> list[TemplateQuality]:
     """Return the templates of a site's pages; templates with most pages come first."""
-    slots = main_slots(site)
+    site, slots = vote.site, main_slots(vote.site)
     pages, slot_of_page = np.unique(site.pages), slots[site.pages]
-    kept_by_site, kept_alone = probabilities > 0.5, judged > 0.5
     names = dict(zip(site.slot_numbers.tolist(), site.slots, strict=True))
     templates = []
     for slot in np.unique(slots[pages]).tolist():
-        in_template = slot_of_page == slot
-        chars = [
-            float(site.chars[in_template & blocks].sum())
-            for blocks in (kept_by_site & kept_alone, kept_by_site, kept_alone)
-        ]
-        agreement = score_of(*chars)
+        numbers = np.flatnonzero(slots == slot).tolist()
         measured = [score.f1 for page, score in scores.items() if slots[page] == slot]
+        template = TemplateQuality(names[slot], len(numbers), 0.0)
         if len(measured) >= MEASURED_PAGES:
-            f1, measured_pages = mean(measured), len(measured)
+            template = template._replace(f1=round(mean(measured), 4), told=len(measured))
         else:
-            f1, measured_pages = float(np.interp(agreement.f1, AGREEMENTS, PREDICTED_F1)), 0
-        template = TemplateQuality(
-            slot=names[slot],
-            pages=int((slots[pages] == slot).sum()),
-            f1=round(float(f1), 4),
-            agreement=round(agreement.f1, 4),
-            told=measured_pages,
-            lost=round(1 - agreement.recall, 4),
-        )
+            signs = read_signs(site, slot_of_page == slot, probabilities, vote.judged > 0.5)
+            template = template._replace(f1=round(signs.f1, 4))
+            if template.is_doubtful:
+                examples = tuple(vote.sample[number].url for number in numbers[:EXAMPLES])
+                template = template._replace(advice=signs.advice, examples=examples)
         templates.append(template)
     return sorted(templates, key=lambda template: (-template.pages, template.slot))
 

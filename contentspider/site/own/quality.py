@@ -5,21 +5,12 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
-# A template with an agreement below this, and with this many pages, is doubtful. On open sites 6 of
-# 15 doubtful templates have an F1 below 0.9, but only 7 of 236 others.
-DOUBTED_AGREEMENT = 0.5
+# A template with a lower predicted F1, and with this many pages, is doubtful.
+DOUBTED_F1 = 0.93
 DOUBTED_PAGES = 5
-
-
-def difference(lost: float) -> str:
-    """Describe in words how a site model and its pages, each judged alone, disagree.
-
-    *lost* is the share, from 0 to 1, of the text that the pages alone would keep and the site model
-    drops.
-    """
-    if lost < 0.5:
-        return "the site keeps much that each page alone would drop"
-    return f"the site drops {lost:.0%} of what each page alone would keep"
+# With 90 % the loss (1 - F1) of a site is at most this many times the predicted loss
+# (`contentspider.site.own.signs`).
+LOSS_BOUND = 2.06
 
 
 class WorstPage(NamedTuple):
@@ -31,35 +22,32 @@ class WorstPage(NamedTuple):
 
 class TemplateQuality(NamedTuple):
     """The F1 of a template: of the *pages* of the sample with most of their text in one *slot*.
-    It was measured on *told* pages with a whole own text, or predicted from the agreement if *told*
-    is 0.
 
-    The *agreement* is the F1, by characters, between the text that the site model keeps and the
-    text that each page would keep if it were judged alone. If it is low, one of the two is wrong.
-    *lost* is the share of the latter text that the site model drops; 0 in models of early versions,
-    which did not record it.
+    It was measured on *told* pages with a whole own text, or predicted if *told* is 0. *advice*
+    says what to look at on the pages *examples*, if the prediction is low.
     """
 
     slot: str
     pages: int
     f1: float
-    agreement: float
     told: int = 0
-    lost: float = 0.0
+    advice: str = ""
+    examples: tuple[str, ...] = ()
 
     @property
     def is_doubtful(self) -> bool:
-        """Tell whether the site model and its pages disagree, without own texts to decide."""
-        is_common = self.pages >= DOUBTED_PAGES
-        return is_common and not self.told and self.agreement < DOUBTED_AGREEMENT
+        """Tell whether the labels are likely wrong, without own texts to decide."""
+        return self.pages >= DOUBTED_PAGES and not self.told and self.f1 < DOUBTED_F1
 
     def __str__(self) -> str:
         how = f"measured on {self.told}" if self.told else "predicted"
-        text = (
-            f"F1 {self.f1:.3f} ({how}; {self.agreement:.0%} as each page alone): {self.pages} pages"
-            f" with most text at {self.slot}"
-        )
-        return f"{text}; {difference(self.lost)}" if self.is_doubtful else text
+        text = f"F1 {self.f1:.3f} ({how}): {self.pages} pages with most text at {self.slot}"
+        return f"{text}; {self.doubt}" if self.is_doubtful else text
+
+    @property
+    def doubt(self) -> str:
+        """What to look at, and on which pages, in words."""
+        return f"{self.advice}, as on {' and '.join(self.examples)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +56,8 @@ class Quality:
 
     *precision* and *recall* were measured on *pages* whole own texts, by votes that did not use
     them; *worst* are the three pages with the lowest F1. If there were too few own texts, *pages*
-    is 0 and *f1* is a prediction. *templates* are the 20 templates with most pages.
+    is 0 and *f1* is a prediction, with a bound *at_least*. *templates* are the 20 templates with
+    most pages.
     """
 
     f1: float
@@ -88,9 +77,14 @@ class Quality:
         """Tell whether the F1 was measured, not predicted."""
         return self.pages > 0
 
+    @property
+    def at_least(self) -> float:
+        """The F1 that a site with this prediction exceeds with 90 %; a measured F1 itself."""
+        return self.f1 if self.is_measured else max(0.0, 1 - LOSS_BOUND * (1 - self.f1))
+
     def __str__(self) -> str:
         if not self.is_measured:
-            return f"F1 {self.f1:.3f} (predicted)"
+            return f"F1 {self.f1:.3f} (predicted; with 90 % at least {self.at_least:.3f})"
         return (
             f"F1 {self.f1:.3f}, precision {self.precision:.3f}, recall {self.recall:.3f}"
             f" (measured on {self.pages} pages whose text the site publishes)"
@@ -100,7 +94,7 @@ class Quality:
         """Return the quality as JSON values, for `parse`."""
         lists = {
             "worst": [list(page) for page in self.worst],
-            "templates": [list(template) for template in self.templates],
+            "templates": [template._asdict() for template in self.templates],
         }
         return asdict(self) | lists
 
@@ -113,16 +107,20 @@ class Quality:
             float(record["recall"]),
             int(record["pages"]),
             tuple(WorstPage(str(url), float(f1)) for url, f1 in record["worst"]),
-            # Early versions wrote records without templates.
-            tuple(
-                TemplateQuality(
-                    str(slot),
-                    int(pages),
-                    float(f1),
-                    float(agreement),
-                    int(measured_pages),
-                    *map(float, lost),
-                )
-                for slot, pages, f1, agreement, measured_pages, *lost in record.get("templates", ())
-            ),
+            # Early versions wrote records without templates, or templates as lists.
+            tuple(map(_template, record.get("templates", ()))),
         )
+
+
+def _template(record: Any) -> TemplateQuality:
+    if isinstance(record, list):
+        slot, pages, f1, _, told, *_ = record
+        return TemplateQuality(str(slot), int(pages), float(f1), int(told))
+    return TemplateQuality(
+        str(record["slot"]),
+        int(record["pages"]),
+        float(record["f1"]),
+        int(record["told"]),
+        str(record["advice"]),
+        tuple(map(str, record["examples"])),
+    )

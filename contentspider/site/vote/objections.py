@@ -25,6 +25,7 @@ from contentspider.site.vote.blocks import (
     pages_of_cluster,
     pages_of_spot,
 )
+from contentspider.site.vote.excerpts import teaser
 from contentspider.site.vote.posts import comment, dated, post_lines
 from contentspider.site.vote.relevance import lcs_length
 
@@ -68,11 +69,17 @@ class Objection:
 
 @cached_per_site
 def template_prose(site: SiteBlocks) -> Bools:
-    """Tell which blocks are prose that most other pages have in the same spot or cluster.
+    """Tell which blocks are prose that most other pages have in the same spot or cluster, or that
+    most pages have somewhere.
 
     Headings do not count as prose, even long ones: a form has headings wherever it recurs.
     """
-    return _recurs(site) & (site.chars >= SENTENCE_CHARS) & ~site.headings
+    recurs, pages = _recurs(site), count_pages(site.texts, site.sources)[site.texts]
+    is_common = (2 * pages > site.distinct_pages) & (pages > TEMPLATE_PAGES)
+    # A page that has the text at its usual place may have it in its own text, too.
+    page_texts = number_pairs(site.pages, site.texts)
+    is_common &= np.bincount(page_texts, recurs)[page_texts] == 0
+    return (recurs | is_common) & (site.chars >= SENTENCE_CHARS) & ~site.headings
 
 
 @cached_per_site
@@ -263,6 +270,7 @@ OBJECTIONS: tuple[Objection, ...] = (
     Objection("template_prose", OVERRULED, template_prose),
     Objection("template_section", OVERRULED, template_section),
     Objection("other_article", OVERRULED, other_article),
+    Objection("teaser", OVERRULED, teaser),
     Objection("breadcrumb_trail", OVERRULED, breadcrumb_trail),
     Objection("page_end", DOUBTED, page_end),
     Objection("dated", DOUBTED, dated),

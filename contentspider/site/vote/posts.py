@@ -13,7 +13,12 @@ import numpy as np
 from contentspider.page.about.jsonld import title_key
 from contentspider.page.about.written_dates import find_dates
 from contentspider.page.tree.text import SENTENCE_CHARS
-from contentspider.site.judge.comments import BELOW_SHARE, has_day, has_named_step
+from contentspider.site.judge.comments import (
+    BELOW_SHARE,
+    below_comment_headings,
+    has_day,
+    has_named_step,
+)
 from contentspider.site.judge.slots import TEMPLATE_PAGES
 from contentspider.site.vote.blocks import (
     all_blocks,
@@ -193,8 +198,11 @@ def comment(site: SiteBlocks, prior: Floats) -> Bools:
 
 @cached_per_site
 def comment_like(site: SiteBlocks) -> Bools:
-    """Tell which blocks stand in an element that is named comment, reply or the like."""
-    return _in_named_elements(site, "comment")
+    """Tell which blocks stand in an element that is named comment, reply or the like, or in a
+    section with a heading of comments and dated lines.
+    """
+    sections = [below_comment_headings(page.blocks) for page in site.contents]
+    return np.asarray(_in_named_elements(site, "comment") | np.concatenate(sections))
 
 
 def _in_named_elements(site: SiteBlocks, group_name: str) -> Bools:
@@ -206,13 +214,14 @@ def _in_named_elements(site: SiteBlocks, group_name: str) -> Bools:
 def split_comments(site: SiteBlocks, prior: Floats) -> tuple[Bools, Bools]:
     """Tell which blocks are readers' comments below a text, and which are posts of a discussion.
 
-    Both stand in elements with names of comments (`comment_like`). They are comments if most pages
-    with such elements also have another text: a long text, or any text if most of the site's texts
-    are without comments. Otherwise they are posts.
+    Both stand in elements with names of comments (`comment_like`). Only pages with such elements
+    are judged. They are comments if most of these pages also have another text: a long text, or any
+    text if most of the site's texts are without comments. Otherwise they are posts.
 
-    They are also posts if most of the other text stands in elements with names of forums: then that
-    text is the first post. Blocks with much of the other text below them are neither: they belong
-    to the text, for example captions, or a section "Requests and responses".
+    They are also posts if most of the other text of these pages stands in elements with names of
+    forums and of lists of tickets: then that text is the first post. Blocks with much of the other
+    text below them are neither: they belong to the text, for example captions, or a section
+    "Requests and responses".
     """
     likely = comment_like(site)
     nothing = np.zeros_like(likely)
@@ -222,12 +231,13 @@ def split_comments(site: SiteBlocks, prior: Floats) -> tuple[Bools, Bools]:
     # Text that many pages repeat, such as a cookie notice, is not an article.
     prose = np.where((share < 0.3) & (site.chars >= SENTENCE_CHARS), site.unlinked, 0)
     other_prose = np.where(~likely & (prior >= 0.5), prose, 0)
-    if 2 * other_prose[_in_named_elements(site, "forum")].sum() > other_prose.sum():
+    has_comments = np.bincount(site.pages, np.where(likely, prose, 0)) > 0
+    commented = np.where(has_comments[site.pages], other_prose, 0)
+    if 2 * commented[_in_named_elements(site, "forum")].sum() > commented.sum():
         return nothing, likely
     page_prose = np.bincount(site.pages, other_prose)
     above = np.cumsum(other_prose) - (np.cumsum(page_prose) - page_prose)[site.pages]
     below_text = likely & (above >= BELOW_SHARE * page_prose[site.pages])
-    has_comments = np.bincount(site.pages, np.where(likely, prose, 0)) > 0
     if not has_comments.any():
         return below_text, nothing
     is_rare = has_comments.sum() <= (has_comments | (page_prose > 0)).sum() / 2

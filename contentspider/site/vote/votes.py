@@ -53,6 +53,10 @@ LABEL_COMPANY = 1.5
 HEADLINE = 3.0
 # A block has this many neighbours before and after it.
 REACH = 3
+# In the end, the prior of a block counts like the votes of this many pages.
+PRIOR_PAGES = 3
+# Where the blocks of a cluster disagree most, the prior of each counts this share.
+DISAGREEING = 0.5
 # Elements that name facts. Tables and lists of terms on many pages have the same names of facts.
 FACT_NAMES = frozenset(["th", "dt"])
 
@@ -133,7 +137,8 @@ def vote(
     odds = odds + relevance_odds(site, odds)
     against = strongest_evidence(site, prior, objections)
     odds = odds + needed_odds(site, odds, against <= 0)
-    odds = adjust_short_texts(site, odds - against, against > 0)
+    odds = beside_prior(site, odds - against, prior)
+    odds = adjust_short_texts(site, odds, against > 0)
     headline = headlines(site, odds) & (against <= 0)
     odds = np.where(headline, np.maximum(odds, HEADLINE), odds)
     return np.asarray(1 / (1 + np.exp(-odds)), dtype=np.float32)
@@ -155,6 +160,26 @@ def mean_odds(site: SiteBlocks, prior: Floats, voters: Sequence[Voter]) -> Float
     odds = [voter.weight * log_odds(voter.probability(site, prior)) for voter in voters]
     mean = np.sum(odds, axis=0) / sum(voter.weight for voter in voters)
     return np.asarray(mean + leniency(site))
+
+
+def beside_prior(site: SiteBlocks, odds: Floats, prior: Floats) -> Floats:
+    """Return the mean of the *odds* of the vote and those of the prior (see `page_share`)."""
+    return np.asarray(odds + page_share(site, prior) * (log_odds(prior) - odds))
+
+
+def page_share(site: SiteBlocks, prior: Floats) -> Floats:
+    """Return how much the prior of each block counts beside the whole vote, from 0 to 1.
+
+    The fewer pages a site has, and the less the blocks of a cluster agree, the less they say of a
+    block that its own page does not say. A slot that holds all that a page has, such as a cell of a
+    layout table, has blocks that the prior is sure of either way.
+    """
+    of_few_pages = PRIOR_PAGES / (site.distinct_pages + PRIOR_PAGES)
+    mean = by_cluster(site, prior)
+    variance = group_mean(site.clusters, prior**2, site.weights) - mean**2
+    # 0: all blocks have the same probability; 1: each has 0 or 1.
+    disagreement = (variance / np.maximum(mean * (1 - mean), 1e-3)).clip(0, 1)
+    return np.asarray(of_few_pages + (1 - of_few_pages) * DISAGREEING * disagreement**2)
 
 
 def leniency(site: SiteBlocks) -> float:
@@ -196,48 +221,66 @@ def strongest_evidence(site: SiteBlocks, prior: Floats, objections: Sequence[Obj
 def headlines(site: SiteBlocks, odds: Floats) -> Bools:
     """Tell which blocks are the headlines of pages.
 
-    The headline of a page is the ``h1`` with the longest part of the page's title. A page
-    lacks a headline if no text of it is kept, or if a kept block says the same as the ``h1``.
+    The headline of a page is the last of its `_title_blocks` that is an ``h1``, or that is
+    undecided and before the text. A page lacks a headline if no text of it is kept, or if a kept
+    block says the same.
     """
     is_kept = odds >= 0
     prose = np.where(is_kept, site.unlinked, 0)
     has_text = np.bincount(site.pages, prose) >= SENTENCE_CHARS
+    text_starts = np.full(len(site.contents), len(is_kept))
+    texts = np.flatnonzero(is_kept & site.is_prose)
+    np.minimum.at(text_starts, site.pages[texts], texts)
     is_headline = np.zeros(len(is_kept), dtype=bool)
-    for index, repetitions in _title_headings(site):
-        is_headline[index] = has_text[site.pages[index]] and not is_kept[repetitions].any()
+    blocks = all_blocks(site)
+    for page, candidates in enumerate(_title_blocks(site)):
+        for index, repetitions in reversed(candidates):
+            is_likely = odds[index] > UNDECIDED[0] and index < text_starts[page]
+            if is_likely or blocks[index].tag == "h1":
+                is_headline[index] = has_text[page] and not is_kept[repetitions].any()
+                break
     return is_headline
 
 
 @cached_per_site
-def _title_headings(site: SiteBlocks) -> list[tuple[int, list[int]]]:
-    """Return the title headings of all pages, each with the blocks that repeat it.
+def _title_blocks(site: SiteBlocks) -> list[list[tuple[int, list[int]]]]:
+    """Return the blocks of each page that may be its headline, each with those that repeat it.
 
-    The title heading of a page is the ``h1`` with the longest part of the page's title. Headings
-    that many pages repeat are the site's name, and do not count.
+    It is the ``h1`` with the longest part of the page's title; on a page without one, each
+    heading, and block outside of links, that has at least half of the title. Blocks that many pages
+    repeat are the site's name, and do not count.
     """
-    title_headings = []
-    is_own = site.headings & (repeat_shares(site) <= TEMPLATE_SHARE)
+    title_blocks = []
+    is_own = (site.headings | (site.link_share < 0.5)) & (repeat_shares(site) <= TEMPLATE_SHARE)
     start = 0
     for page, hints in zip(site.contents, site.hints, strict=True):
-        own_headings = np.flatnonzero(is_own[start : start + len(page.blocks)]).tolist()
-        number = _title_heading(page, hints, own_headings)
-        if number is not None:
-            repetitions = [start + other for other in _repetitions(page, number)]
-            title_headings.append((start + number, repetitions))
-        start += len(page.blocks)
-    return title_headings
+        end = start + len(page.blocks)
+        keys = _keys_in_titles(page, hints, np.flatnonzero(is_own[start:end]).tolist())
+        numbers = sorted(keys)
+        if top := [number for number in numbers if page.blocks[number].tag == "h1"]:
+            numbers = [max(top, key=lambda number: len(keys[number]))]
+        title_blocks.append(
+            [(start + one, [start + other for other in _repetitions(page, one)]) for one in numbers]
+        )
+        start = end
+    return title_blocks
 
 
-def _title_heading(page: PageBlocks, hints: Hints, headings: Sequence[int]) -> int | None:
-    """Return which of the *headings* is the ``h1`` with the longest part of the page's title."""
+def _keys_in_titles(page: PageBlocks, hints: Hints, numbers: Sequence[int]) -> dict[int, str]:
+    """Return the keys of those blocks of *numbers* that are part of one of the page's titles: all
+    ``h1``, and other blocks with at least half of the title.
+    """
     titles = [title_key(title) for title in hints.titles]
-    keys = {
-        number: title_key(page.blocks[number].text)
-        for number in headings
-        if page.blocks[number].tag == "h1"
-    }
-    in_title = [number for number, key in keys.items() if any(key in title for title in titles)]
-    return max(in_title, key=lambda number: len(keys[number]), default=None)
+    max_chars = max(map(len, hints.titles), default=0)
+    keys = {}
+    for number in numbers:
+        block = page.blocks[number]
+        if len(block.text) <= max_chars:
+            key = title_key(block.text)
+            least = 0 if block.tag == "h1" else 0.5
+            if any(key in title and len(key) >= least * len(title) for title in titles):
+                keys[number] = key
+    return keys
 
 
 def _repetitions(page: PageBlocks, heading: int) -> Iterator[int]:

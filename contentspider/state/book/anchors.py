@@ -49,7 +49,7 @@ MAX_COUNTS = 50_000
 MAX_TEXTS = 50_000
 PORTION = 1_000  # counts that are written at a time
 # The first digits of the ids in each of 256 portions of the table.
-BOUNDS = [f"{number:02x}" for number in range(256)] + ["g"]
+FIRSTS, END = [f"{number:02x}" for number in range(256)], "g"
 # Indexes find changed pages by the number of their last change record. If only the link texts of
 # pages have changed, the crawl adds one record of this kind, and these pages get its number. The
 # kind is not one of `CHANGES`, so the change log does not show the record.
@@ -143,7 +143,7 @@ class Anchors:
             " ORDER BY target"
         )
         texts: dict[str, None] = {}
-        for bounds in pairwise(BOUNDS):
+        for bounds in self._ranges():
             last = ""
             for target, text in self._database.rows(query, (*bounds, self._pages.published)):
                 if target != last:
@@ -162,7 +162,7 @@ class Anchors:
         """Delete the published counts of links that no page has any more. Yields after each
         portion, so that the caller can pause.
         """
-        for first, end in pairwise(BOUNDS):
+        for first, end in self._ranges():
             self._database.do(
                 "DELETE FROM anchors WHERE target >= ? AND target < ? AND (target, text) IN"
                 " (SELECT target, text FROM anchors WHERE target >= ? AND target < ?"
@@ -171,6 +171,12 @@ class Anchors:
                 (first, end, first, end),
             )
             yield
+
+    def _ranges(self) -> Iterator[tuple[str, str]]:
+        """Yield ranges of targets that have about `PORTION` rows each."""
+        rows = self._database.count("SELECT count(*) FROM anchors")
+        step = max(len(FIRSTS) // (rows // PORTION + 1), 1)
+        return pairwise([*FIRSTS[::step], END])
 
     def _other_targets(self, text: str) -> list[str]:
         """Return the pages that links with a *text* lead to, without those of this run.

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from contentspider.state.book.contents import Contents
     from contentspider.state.book.database import Database
 
-ANSWER = "etag, last_modified, links, moved_from, is_orphan, is_check, is_unsent"
+ANSWER = "etag, last_modified, links, moved_from, is_orphan, is_check, is_unsent, reading"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,8 @@ class Answer:
     `link_lines`), and the addresses and ways it moved from.
 
     *is_orphan*: no page links to the page. *is_unsent*: the server answered "not modified".
-    *is_check*: the page was fetched although the server called it unmodified.
+    *is_check*: the page was fetched although the server called it unmodified. *reading* is what
+    `Reading.with_claims` reads, or b"".
     """
 
     etag: str = ""
@@ -33,6 +34,7 @@ class Answer:
     is_orphan: bool = False
     is_check: bool = False
     is_unsent: bool = False
+    reading: bytes = b""
 
 
 class Answers:
@@ -48,8 +50,12 @@ class Answers:
         moved_from = json.dumps(answer.moved_from) if answer.moved_from else None
         flags = answer.is_orphan, answer.is_check, answer.is_unsent
         self._do(
-            f"INSERT OR REPLACE INTO answers (address, {ANSWER}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608
-            (row, answer.etag, answer.last_modified, answer.links, moved_from, *flags),
+            f"INSERT OR REPLACE INTO answers (address, {ANSWER})"  # noqa: S608 - our own names
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                *(row, answer.etag, answer.last_modified, answer.links, moved_from),
+                *(*flags, answer.reading),
+            ),
         )
 
     def put_links(self, links: Mapping[str, Iterable[str]], known: int | None) -> int | None:
@@ -73,9 +79,14 @@ class Answers:
         found = self._database.row(query, (row,)) if row is not None else None
         if found is None:
             return Answer()
-        etag, modified, links, moved, *flags = found
+        etag, modified, links, moved, is_orphan, is_check, is_unsent, reading = found
         moved_from = tuple((url, how) for url, how in json.loads(moved)) if moved else ()
-        return Answer(etag or "", modified or "", links, moved_from, *map(bool, flags))
+        flags = bool(is_orphan), bool(is_check), bool(is_unsent)
+        return Answer(etag or "", modified or "", links, moved_from, *flags, reading)
+
+    def note_reading(self, row: int, reading: bytes) -> None:
+        """Store what the spider has read of the page at an address (`Answer.reading`)."""
+        self._do("UPDATE answers SET reading = ? WHERE address = ?", (reading, row))
 
     def forget_validators(self, row: int) -> None:
         """Delete the validators of an address, so that the next crawl gets its page in full."""

@@ -21,7 +21,7 @@ from contentspider.state.book.broken import BrokenAddresses, DeadLinks, RefusedM
 from contentspider.state.book.changes import Changes
 from contentspider.state.book.contents import Contents
 from contentspider.state.book.copies import Copies
-from contentspider.state.book.database import Database
+from contentspider.state.book.database import PAGE_BYTES, Database
 from contentspider.state.book.frontier import Claims, Frontier
 from contentspider.state.book.items import Items
 from contentspider.state.book.known import KnownPages
@@ -44,7 +44,7 @@ CONTENT_COLUMNS = {
     "sample": "page",
 }
 # The indexes that only the end of a crawl needs, which creates them.
-INDEXES_AT_THE_END = ("by_url", "by_host", "duplicates", "items_by_page")
+INDEXES_AT_THE_END = ("by_url", "by_host", "items_by_page")
 ENDING_FACT = "ending"  # a run has begun to write the end of the crawl
 
 
@@ -168,8 +168,7 @@ class Book:
     @property
     def has_room(self) -> bool:
         """Whether the book may keep the blocks of further pages."""
-        count = self.database.count
-        return count("PRAGMA page_count") * count("PRAGMA page_size") < self._max_bytes
+        return self.database.count("PRAGMA page_count") * PAGE_BYTES < self._max_bytes
 
     def rollback(self) -> None:
         """Drop all changes since the last commit; a resumed crawl makes them again."""
@@ -229,6 +228,7 @@ class Book:
                 f" seq = iif(seq = record, seq, {known('seq', 0)}) WHERE run > ?",
                 since,
             )
+        self.pages.forget()
         self.runs.set_fact(ENDING_FACT, True)
 
     @property

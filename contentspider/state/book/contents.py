@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections import OrderedDict
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from contentspider.ground.compression import MAX_BYTES
@@ -36,6 +37,7 @@ ENOUGH = 20  # the number of contents that make a dictionary
 WORDS_BYTES = 112_000
 WORTH = 0.85  # a new dictionary is made if the present one leaves more of a content than this share
 CACHE_BYTES = 4_000_000  # of contents that were read or written last
+MAX_CACHED_BASES = 1_000
 MAX_BASES = 3  # of a content that is a base itself; a longer chain is damage
 
 
@@ -52,6 +54,7 @@ class Contents:
         self._digested: dict[int, zstd.ZstdDict] = {}
         self._cache: OrderedDict[int, bytes] = OrderedDict()
         self._cached_bytes = 0
+        self.base = lru_cache(MAX_CACHED_BASES)(self._base)
 
     def forget(self) -> None:
         """Clear the caches after a rollback of the database."""
@@ -61,6 +64,7 @@ class Contents:
         self._digested.clear()
         self._cache.clear()
         self._cached_bytes = 0
+        self.base.cache_clear()
 
     def put(self, kind: str, data: bytes, base: int | None = None) -> int:
         """Store a content and return its number. *base* is the number of a content like it."""
@@ -78,7 +82,8 @@ class Contents:
             "INSERT INTO contents (kind, dictionary, base, data) VALUES (?, ?, ?, ?)",
             (kind, number, base, packed),
         )
-        self._note(kind, data, len(packed))
+        if base is None:  # others are not compressed by the dictionary
+            self._note(kind, data, len(packed))
         self._keep(added.lastrowid or 0, data)
         return added.lastrowid or 0
 
@@ -103,7 +108,7 @@ class Contents:
         self._keep(number, data)
         return data
 
-    def base(self, number: int) -> int | None:
+    def _base(self, number: int) -> int | None:
         """Return the number of a content's base, None for none."""
         query = "SELECT base FROM contents WHERE number = ?"
         base: int | None = self._database.value(query, (number,))

@@ -156,7 +156,7 @@ class Database:
             connection.executescript(schema.tables)
             return connection
         address = self.path.absolute().as_uri() + ("?mode=ro" if read_only else "")
-        connection = sqlite3.connect(address, uri=True, isolation_level=None, cached_statements=64)
+        connection = sqlite3.connect(address, uri=True, isolation_level=None, cached_statements=256)
         # One text that is not UTF-8 must not make all other records unreadable.
         connection.text_factory = partial(str, encoding="utf-8", errors="replace")
         version = connection.execute("PRAGMA user_version").fetchone()[0]

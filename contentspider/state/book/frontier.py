@@ -51,24 +51,26 @@ class Claims:
         if canonical:
             self._do("UPDATE addresses SET canonical = ? WHERE number = ?", (canonical, row))
         keys = list(claims)
-        for claim in keys:
-            other = self._database.value("SELECT address FROM claims WHERE claim = ?", (claim,))
-            if other not in (None, row):
-                self._do(
-                    "UPDATE addresses SET target = (SELECT url FROM addresses WHERE number = ?)"
-                    " WHERE number = ?",
-                    (other, row),
-                )
-                return False
-        for claim in keys:
-            self._do("INSERT OR IGNORE INTO claims VALUES (?, ?)", (claim, row))
+        if other := self.owner(keys, row):
+            self._do(
+                "UPDATE addresses SET target = (SELECT url FROM addresses WHERE number = ?)"
+                " WHERE number = ?",
+                (other, row),
+            )
+            return False
+        if keys:
+            rows = ", ".join(["(?, ?)"] * len(keys))
+            values = [value for key in keys for value in (key, row)]
+            self._do(f"INSERT OR IGNORE INTO claims VALUES {rows}", values)  # noqa: S608 - marks
         return True
 
     def owner(self, claims: Iterable[bytes], row: int) -> int:
         """Return the row of another address that owns one of some keys, or 0."""
-        query = "SELECT address FROM claims WHERE claim = ? AND address != ?"
-        owners = (self._database.row(query, (claim, row)) for claim in claims)
-        return next((int(owner) for (owner,) in filter(None, owners)), 0)
+        keys = list(claims)
+        marks = ", ".join("?" * len(keys))
+        query = f"SELECT claim, address FROM claims WHERE claim IN ({marks}) AND address != ?"  # noqa: S608
+        owners = dict(self._database.rows(query, (*keys, row)))
+        return next((int(owners[key]) for key in keys if key in owners), 0)
 
     def has(self, claims: Iterable[bytes], row: int) -> bool:
         """Tell whether another address owns one of some keys."""
@@ -207,9 +209,6 @@ class Frontier:
 
     def copies_of(self, row: int) -> list[str]:
         """Return the addresses whose pages duplicate the page in a row."""
-        self._do(
-            "CREATE INDEX IF NOT EXISTS duplicates ON addresses (target) WHERE reason = 'duplicate'"
-        )
         rows = self._database.rows(
             "SELECT url FROM addresses WHERE reason = 'duplicate' AND state = ?"
             " AND target = (SELECT url FROM addresses WHERE number = ?) AND number != ?",

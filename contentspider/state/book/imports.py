@@ -216,8 +216,9 @@ def import_ledger(old: OldFile, history: OldHistory | None, book: Book) -> None:
             links,
             row["moved_from"],
             *flags,
+            b"",
         )
-        do("INSERT INTO answers VALUES (?, ?, ?, ?, ?, ?, ?, ?)", values)
+        do("INSERT INTO answers VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
     for row in old.rows("SELECT * FROM held_items"):
         values = (*(row[name] for name in ("number", "key", "address", "site", "item")),)
         page = _put(book, PAGE, row["page"])

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import fields as dataclass_fields
+from dataclasses import is_dataclass
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
@@ -58,13 +60,20 @@ def decode_value(value: Any) -> Any:
 
 def dump_item(item: object) -> str:
     """Return an item's class and fields as JSON; raises TypeError if a field is not plain data."""
-    from itemadapter import ItemAdapter  # loads Scrapy, which commands that read items do not need
-
     kind = type(item)
-    adapter = ItemAdapter(item)
-    fields = {name: encode_value(adapter[name]) for name in adapter}
+    fields = {name: encode_value(value) for name, value in _values(item)}
     # ASCII, since UTF-8 cannot encode half of a surrogate pair.
     return json.dumps([kind.__module__, kind.__qualname__, fields])
+
+
+def _values(item: Any) -> Iterable[tuple[str, Any]]:
+    """Return the names and values of an item's fields."""
+    if is_dataclass(item):  # an `ItemAdapter` takes 50 times as long
+        names = (each.name for each in dataclass_fields(item))
+        return [(name, getattr(item, name)) for name in names if hasattr(item, name)]
+    from itemadapter import ItemAdapter  # loads Scrapy, which commands that read items do not need
+
+    return ItemAdapter(item).items()
 
 
 def load_item(text: str) -> Any:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from contentspider.state.book.contents import Contents
     from contentspider.state.book.database import Database
     from contentspider.state.book.frontier import Frontier
+    from contentspider.state.book.reading import Reading
 
 logger = logging.getLogger(__name__)
 
@@ -34,7 +35,8 @@ class ItemBinding:
     tells that it need not be held (any more). *page_id* is the page's id; *names* are the names of
     our fields in the item if they differ. *is_unsent*: the page comes from the book. *content* is
     the number of the page in `Contents`, if it is stored, and *text* its main content, if that is
-    new.
+    new. *reading* is what this crawl has made of the page (None: the next one reads it again).
+    *is_same_item*: the item is that of the last crawl, but for fields that differ in each crawl.
     """
 
     page: Page
@@ -48,6 +50,8 @@ class ItemBinding:
     is_unsent: bool = False
     content: int | None = None
     text: str | None = None
+    reading: Reading | None = None
+    is_same_item: bool = False
 
 
 # The number of an item's line in `Contents`, and the item with our field names.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
@@ -42,7 +43,8 @@ class PageVersion:
     *seq* is the number of the change record for indexes, *record* that of this version (0: none).
     *facts* is JSON of `Facts` that the end of the crawl may judge in another way, or "".
     *content*, *previous* (the content before the last change), *page*, *item* and *links* are
-    numbers of `Contents`. A content may be the number of the item that has the text.
+    numbers of `Contents`. A content may be the number of the item that has the text. *reading* is
+    a `Reading`, or b"".
     """
 
     number: int
@@ -81,11 +83,11 @@ class PageVersion:
     page: int | None = None
     item: int | None = None
     links: int | None = None
+    reading: bytes = b""
 
 
 NAMES = [field.name for field in fields(PageVersion)][1:]
 COLUMNS = ", ".join(["number", *NAMES])
-SETS = ", ".join(f"{name} = ?" for name in NAMES)
 MARKS = ", ".join("?" * len(NAMES))
 VALUES = attrgetter(*NAMES)
 # The newest published version of each page.
@@ -121,11 +123,14 @@ class Pages:
         self.published = database.count("SELECT run FROM published")
         # A crawl asks for the known version of each page some ten times.
         self._recent = lru_cache(RECENT_PAGES)(self._known)
+        # The found versions that were stored last. A visit stores one several times.
+        self._stored: OrderedDict[str, PageVersion] = OrderedDict()
 
     def forget(self) -> None:
         """Clear the caches after a rollback or a publication."""
         self.published = self._database.count("SELECT run FROM published")
         self._recent.cache_clear()
+        self._stored.clear()
 
     def known(self, page_id: str) -> PageVersion | None:
         """Return the published version of a page, or None."""
@@ -137,7 +142,9 @@ class Pages:
 
     def found(self, page_id: str) -> PageVersion | None:
         """Return the version of a page that is not published, or None."""
-        return self._first("id = ? AND run > ? ORDER BY run DESC LIMIT 1", page_id, self.published)
+        return self._stored.get(page_id) or self._first(
+            "id = ? AND run > ? ORDER BY run DESC LIMIT 1", page_id, self.published
+        )
 
     def newest(self, page_id: str) -> PageVersion | None:
         """Return the newest version of a page, published or not; None if there is none."""
@@ -202,14 +209,31 @@ class Pages:
 
     def put(self, version: PageVersion) -> PageVersion:
         """Store a version: in its row, or in a new one. Return it with the number of its row."""
-        values = VALUES(version)
         if version.number:
-            statement = f"UPDATE pages SET {SETS} WHERE number = ?"  # noqa: S608 - our own names
-            self._database.do(statement, (*values, version.number))
-            return version
-        statement = f"INSERT INTO pages ({COLUMNS}) VALUES (NULL, {MARKS})"  # noqa: S608
-        row = self._database.do(statement, values).lastrowid or 0
-        return replace(version, number=row)
+            self._update(version)
+        else:
+            statement = f"INSERT INTO pages ({COLUMNS}) VALUES (NULL, {MARKS})"  # noqa: S608
+            row = self._database.do(statement, VALUES(version)).lastrowid or 0
+            version = replace(version, number=row)
+        if version.run > self.published:
+            self._stored[version.id] = version
+            if len(self._stored) > RECENT_PAGES:
+                self._stored.popitem(last=False)
+        return version
+
+    def _update(self, version: PageVersion) -> None:
+        """Write a version into its row: only the columns that have changed, if they are known. The
+        others, and their indexes, cost time.
+        """
+        before = self._stored.get(version.id)
+        changed: dict[str, object] = dict(zip(NAMES, VALUES(version), strict=True))
+        if before is not None and before.number == version.number:
+            stored = zip(NAMES, VALUES(before), strict=True)
+            changed = dict(changed.items() - stored)
+        if changed:
+            sets = ", ".join(f"{name} = ?" for name in changed)
+            statement = f"UPDATE pages SET {sets} WHERE number = ?"  # noqa: S608 - our own names
+            self._database.do(statement, (*changed.values(), version.number))
 
     def renew(self, page_id: str, run: int, **values: Any) -> PageVersion | None:
         """Store other *values* for a page, in its found version, or in a new one that the end of
@@ -233,11 +257,13 @@ class Pages:
 
     def set_anchors(self, version: PageAnchors, anchors: str) -> None:
         """Write the texts of the links to a page into a version that is not published."""
+        self._stored.clear()
         statement = "UPDATE pages SET anchors = ? WHERE number = ?"
         self._database.do(statement, (anchors, version.number))
 
     def remove(self, version: PageVersion) -> None:
         """Delete a version."""
+        self._stored.pop(version.id, None)
         self._database.do("DELETE FROM pages WHERE number = ?", (version.number,))
 
     def is_visited(self, page_id: str, crawl: int) -> bool:

@@ -104,13 +104,19 @@ class PageSample:
         self._stored: dict[str, dict[bytes, bytes]] = {}
 
     def offer(
-        self, site: str, page: Page, has_own_text: bool = False, number: int | None = None
+        self,
+        site: str,
+        page: Page,
+        has_own_text: bool = False,
+        number: int | None = None,
+        template: bytes = b"",
     ) -> None:
         """Keep a page if it belongs to its site's sample. For most pages this costs one hash and
-        the search for the path of most text. *number* is that of its content, if it is stored.
+        the search for the path of most text. *number* is that of its content, if it is stored, and
+        *template* that of its template, if it is known.
         """
         places = self._of_site(site)
-        key = sample_order(page.url) + page_template(page)
+        key = sample_order(page.url) + (template or page_template(page))
         if not places.add(key, has_own_text):
             return
         self._store(site, page, number)

@@ -33,12 +33,13 @@ CREATE TABLE addresses (number INTEGER PRIMARY KEY AUTOINCREMENT,
     fingerprint BLOB NOT NULL UNIQUE, url TEXT NOT NULL, priority INTEGER NOT NULL,
     state TEXT NOT NULL, reason TEXT, target TEXT, canonical TEXT,
     deaths INTEGER NOT NULL DEFAULT 0, host TEXT NOT NULL DEFAULT '');
+CREATE INDEX duplicates ON addresses (target) WHERE reason = 'duplicate';
 CREATE INDEX queue ON addresses (priority DESC, number, host) WHERE state = 'queued';
 CREATE TABLE requests (address INTEGER PRIMARY KEY, request TEXT NOT NULL);
 CREATE TABLE claims (claim BLOB PRIMARY KEY, address INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE answers (address INTEGER PRIMARY KEY, etag TEXT, last_modified TEXT, links INTEGER,
     moved_from TEXT, is_orphan INTEGER NOT NULL, is_check INTEGER NOT NULL,
-    is_unsent INTEGER NOT NULL);
+    is_unsent INTEGER NOT NULL, reading BLOB NOT NULL DEFAULT x'');
 CREATE INDEX orphans ON answers (address) WHERE is_orphan;
 CREATE TABLE held_items (number INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT UNIQUE,
     address INTEGER, site TEXT NOT NULL, item TEXT NOT NULL, page INTEGER NOT NULL,
@@ -83,7 +84,7 @@ CREATE TABLE pages (number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL,
     still_days REAL NOT NULL, doubt TEXT NOT NULL, anchors TEXT NOT NULL, item_hash TEXT NOT NULL,
     item_state INTEGER NOT NULL, seq INTEGER NOT NULL, record INTEGER NOT NULL,
     facts TEXT NOT NULL, content INTEGER, previous INTEGER, page INTEGER, item INTEGER,
-    links INTEGER);
+    links INTEGER, reading BLOB NOT NULL DEFAULT x'');
 CREATE UNIQUE INDEX versions ON pages (id, run);
 CREATE INDEX pages_by_run ON pages (run);
 CREATE INDEX pages_by_address ON pages (address);
@@ -121,4 +122,11 @@ CREATE TABLE own_answers (address TEXT PRIMARY KEY, site TEXT NOT NULL, etag TEX
 CREATE INDEX own_answers_by_site ON own_answers (site);
 """
 
-BOOK = Schema("book", 20, CRAWL + SITE)
+MIGRATIONS = MappingProxyType(
+    {
+        20: "ALTER TABLE pages ADD COLUMN reading BLOB NOT NULL DEFAULT x'';"
+        " ALTER TABLE answers ADD COLUMN reading BLOB NOT NULL DEFAULT x'';"
+        " CREATE INDEX IF NOT EXISTS duplicates ON addresses (target) WHERE reason = 'duplicate';"
+    }
+)
+BOOK = Schema("book", 21, CRAWL + SITE, MIGRATIONS)

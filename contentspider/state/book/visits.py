@@ -44,6 +44,7 @@ class Visit:
     version that the page is compared with: of the page itself, or of the page that has moved here,
     for the *reason*; None for a new page. *page* is the number of its blocks (None: not kept), and
     *content* that of its main content. It is None until the item of the page comes (`take_item`).
+    *reading* is a `Reading`, or b"".
     """
 
     id: str
@@ -59,6 +60,7 @@ class Visit:
     reason: str = ""
     page: int | None = None
     content: int | None = None
+    reading: bytes = b""
 
     @property
     def previous_id(self) -> str:
@@ -137,6 +139,7 @@ class Visits:
             reason=reason if previous_id else "",
             page=version.page,
             content=version.content,
+            reading=version.reading,
         )
 
     def revise(self, version: PageVersion, visit: Visit, change: Change) -> PageVersion:
@@ -184,6 +187,7 @@ class Visits:
             "model": visit.model,
             "facts": dump_facts(visit.facts),
             "page": visit.page,
+            "reading": visit.reading,
             "content": known.content if known else None,
             "previous": known.previous if known else None,
         }
@@ -224,6 +228,12 @@ class Visits:
             content = number if has_text else self._pages.put_text(text)
             version = replace(version, content=content)
         self._pages.put(version)
+
+    def keep_item(self, page_id: str) -> None:
+        """Write that the item of a visited page has passed the pipelines, and is the known one."""
+        version = self._pages.found(page_id)
+        if version is not None and version.item_state < RELEASED:
+            self._pages.put(replace(version, item_state=RELEASED))
 
     def with_content(self, version: PageVersion, number: int, item: dict[str, Any]) -> PageVersion:
         """Return a version whose content is in another line of its item."""

@@ -17,8 +17,12 @@ from typing import Any
 
 from contentspider.ground.errors import ContentSpiderError
 
+logger = logging.getLogger(__name__)
+
 EXTRA = "pip install 'contentspider[remote]'"
-LOCK_SECS = 600.0  # to replace a pointer takes a second; an older lock is of a dead process
+# To replace an object takes a moment: a lock that stays for longer is of a dead process.
+LOCK_SECS = 30.0
+LOOK_SECS = 0.2  # how often a lock of another process is looked at
 # Libraries whose DEBUG logs hold signatures and session tokens.
 TALKATIVE = ("aiobotocore", "botocore", "s3fs", "gcsfs", "adlfs", "fsspec", "google", "azure")
 SECRET_NAMES = re.compile(r"KEY|SECRET|TOKEN|PASSWORD|CREDENTIAL|CONNECTION_STRING", re.IGNORECASE)
@@ -136,43 +140,67 @@ class Objects:
         """Replace the version with a *mark* ("": a new object) by *data* or a file with it, and
         return the new mark; raises `ReplacedError` if the object has another version.
         """
-        lock = f"{name}.lock"
-        with self._locked(lock, name) as until:
-            if self.mark(name) != mark or time.time() > until:
-                raise ReplacedError(f"{self.url}/{name} has changed")
-            part = f"{name}.{uuid.uuid4().hex}.partial"
-            if isinstance(data, Path):
-                self.upload(data, part)
-            else:
-                self.write(part, data)
+        part = f"{name}.{uuid.uuid4().hex}.partial"
+        if isinstance(data, Path):
+            self.upload(data, part)
+        else:
+            self.write(part, data)
+        try:
             new_mark = self.mark(part)
-            with self._as_remote_error(f"{name} cannot be written"):
-                self._files.mv(self._path(part), self._path(name))
+            with self._locked(f"{name}.lock", name) as until:
+                if self.mark(name) != mark or time.monotonic() > until:
+                    raise ReplacedError(f"{self.url}/{name} has changed")
+                with self._as_remote_error(f"{name} cannot be written"):
+                    self._files.mv(self._path(part), self._path(name))
+        except RemoteError:
+            self.delete([part])
+            raise
         return new_mark
 
     @contextmanager
     def _locked(self, lock: str, name: str) -> Iterator[float]:
-        """Hold a lock object; yield the time until which the lock is certainly valid."""
-        until = time.time() + LOCK_SECS
-        text = json.dumps({"by": writer(), "until": until, "id": uuid.uuid4().hex}).encode()
+        """Hold a lock object, when no other writer does; yield the time until which the lock is
+        certainly valid, on the clock of `time.monotonic`. No two clocks are compared: another
+        writer has died if its lock was seen unchanged for `LOCK_SECS`.
+        """
+        text = json.dumps({"by": writer(), "id": uuid.uuid4().hex}).encode()
+        until = self._wait(lock, name, text) + LOCK_SECS / 2
         try:
-            self._create(lock, text)
-        except ReplacedError:
-            current = self.read(lock)
-            other, until_then = _lock_of(current[0]) if current else ("", 0.0)
-            if until_then > time.time():
-                raise RemoteError(
-                    f"{self.url}/{name} is being replaced by another writer ({other})",
-                    code="store-locked",
-                ) from None
-            self.delete([lock])
-            self._create(lock, text)
-        try:
-            yield until - LOCK_SECS / 2
+            yield until
         finally:
             current = self.read(lock)
             if current and current[0] == text:  # no other process has taken the lock
                 self.delete([lock])
+
+    def _wait(self, lock: str, name: str, text: bytes) -> float:
+        """Create a lock object as soon as there is none; return the time before it was created.
+        Raises `RemoteError` if writers hold it one after the other for long.
+        """
+        began = since = time.monotonic()
+        seen = b""
+        while True:
+            now = time.monotonic()
+            try:
+                self._create(lock, text)
+                return now
+            except ReplacedError:
+                current = (self.read(lock) or (b"", ""))[0]
+            if current != seen:
+                seen, since = current, now
+            elif now - since > LOCK_SECS:
+                logger.warning(
+                    "%s/%s: the lock of %s is deleted: it has not changed for %.0f s",
+                    *(self.url, name, _holder_of(current), LOCK_SECS),
+                )
+                self.delete([lock])
+                since = now
+                continue
+            if now - began > 2 * LOCK_SECS:
+                raise RemoteError(
+                    f"{self.url}/{name} is being replaced by other writers ({_holder_of(current)})",
+                    code="store-locked",
+                )
+            time.sleep(LOOK_SECS)
 
     def _create(self, name: str, data: bytes) -> None:
         """Create an object; raises `ReplacedError` if it exists."""
@@ -280,13 +308,12 @@ class S3Objects(Objects):
         pass  # folders do not exist in S3, and makedirs would make a bucket
 
 
-def _lock_of(data: bytes) -> tuple[str, float]:
-    """Return who holds a lock, and until when; an invalid lock has expired."""
+def _holder_of(lock: bytes) -> str:
+    """Return who holds a lock, if it says so."""
     try:
-        record = json.loads(data)
-        return str(record["by"]), float(record["until"])
+        return str(json.loads(lock)["by"])
     except (ValueError, KeyError, TypeError):
-        return "", 0.0
+        return "an unknown writer"
 
 
 def without_secrets(text: str) -> str:

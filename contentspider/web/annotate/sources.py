@@ -11,14 +11,13 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from protego import Protego
-
 from contentspider.ground.addresses import join, split_address
 from contentspider.ground.atomic import replacing, writing
 from contentspider.ground.encodings import PackedError
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.extras import require
 from contentspider.ground.fetch import Fetched, FetchError, fetch
+from contentspider.ground.robots import RobotsTxt
 from contentspider.ground.sites import SiteKeys, folder_name
 from contentspider.page.input.body import as_utf8
 from contentspider.page.input.files import html_files, unpacked
@@ -221,16 +220,16 @@ def _fetch_all(
     addresses: Iterable[str], is_private_allowed: bool, report: Callable[[str], None]
 ) -> Iterator[Fetched]:
     """Fetch the addresses that robots.txt allows, one per second, and yield the pages."""
-    robots: dict[str, Protego] = {}
+    robots: dict[str, RobotsTxt] = {}
     for number, address in enumerate(addresses):
         robots_url = join(address, "/robots.txt")
         try:
             if robots_url not in robots:
-                robots[robots_url] = Protego.parse("")
+                robots[robots_url] = RobotsTxt("")
                 with suppress(FetchError):
                     rules = fetch(robots_url, is_private_allowed).body.decode("utf-8", "replace")
-                    robots[robots_url] = Protego.parse(rules)
-            if not robots[robots_url].can_fetch(address, ROBOT):
+                    robots[robots_url] = RobotsTxt(rules)
+            if not robots[robots_url].allows(address, ROBOT):
                 report(f"{address}: robots.txt forbids it")
                 continue
             if number:

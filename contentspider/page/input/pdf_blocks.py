@@ -1,0 +1,295 @@
+"""Reads PDF files as headings, paragraphs and lists."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from html import escape
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from contentspider.page.input.pdf import MAX_CHARS, SENTENCE_END
+from contentspider.page.input.pdf_lines import Line, read_lines
+from contentspider.page.input.properties import Properties, is_generic_title
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+MAX_PAGES = 2_000
+# A line is a running head or foot if a page near it has the same line, except for numbers, at the
+# same height, and if it is one of the outermost lines of both.
+NEAR_PAGES = 2
+EDGE_LINES = 3
+SAME_HEIGHT = 3.0  # points
+NUMBER = re.compile(r"\d+|\b[ivxlc]+\b", re.IGNORECASE)
+PAGE_NUMBER = re.compile(r"\W*(?:\d{1,4}|[ivxlc]{1,7})\W*", re.IGNORECASE)
+# Distances, in sizes of the font: between lines of a paragraph at most; of an indent at least.
+LEADING = 1.75
+INDENT = 0.8
+SAME_LINE = 0.4
+MORE_LEADING = 1.35  # a gap so much larger than the one before it ends a paragraph
+# A line of less than these shares of its column ends a paragraph if it ends a sentence, or if the
+# next line begins with a capital or a number (rows of a table, an address).
+SHORT, VERY_SHORT = 0.85, 0.6
+# A heading is larger than the body's text, or bold and short.
+LARGER = 1.12
+MAX_HEADING_CHARS, MAX_BOLD_CHARS = 250, 120
+MAX_HEADING_LINES = 4
+MAX_LEVEL = 6
+MAX_TITLE_CHARS = 300
+# "1. First step" begins an entry, and the line before it is short or an entry, too.
+NUMBERED = re.compile(r"(?:\d{1,3}|[a-z])[.)]\s+\S")
+# The end of an entry in a table of contents: dots and the number of a page. In a bold entry, both
+# the heading's number and the page's.
+LEADER = re.compile(r"(?:\s?\.){4,}\s*\w{1,5}$")
+CONTENTS_ENTRY = re.compile(r"[\dA-Z]{1,3}(?:\.\d+)*\.?\s.*\s\d{1,4}|.*(?:\s?\.){4,}\s*\w{1,5}")
+BULLET = re.compile(r"[•◦▪‣●○■□▸►∙·–—]\s+(?=\S)|[•◦▪‣●■▸►](?=\w)")
+WORD_END = re.compile(r"[\w-]*$")
+WORD_BEGINNING = re.compile(r"\w*")
+WORDS = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
+
+
+@dataclass
+class PdfText:
+    """The content of a PDF file as HTML, its properties, and the number of pages that were not
+    read, because they are damaged or reading takes too long.
+    """
+
+    html: str
+    properties: Properties
+    pages_left_out: int
+
+
+@dataclass
+class _Block:
+    """Lines of one paragraph or heading, and their *text*."""
+
+    lines: list[Line]
+    text: str = ""
+    gap: float = field(default=0.0)  # between its last two lines
+
+    @property
+    def last(self) -> Line:
+        return self.lines[-1]
+
+    @property
+    def size(self) -> float:
+        """The size of its longest line: a note may begin with a raised number."""
+        return max(self.lines, key=lambda line: len(line.text)).size
+
+
+def read_pdf(body: bytes, seconds: float) -> PdfText:
+    """Return the content of a PDF file, of the pages that are read in some *seconds* of processor
+    time. Raises `pypdfium2.PdfiumError` for a file that is damaged or encrypted.
+    """
+    import pypdfium2
+
+    end = time.process_time() + seconds
+    lines: list[Line] = []
+    chars = left_out = 0
+    with pypdfium2.PdfDocument(body) as document:
+        for number in range(min(len(document), MAX_PAGES)):
+            if time.process_time() > end:
+                left_out += len(document) - number
+                break
+            if chars >= MAX_CHARS:
+                break
+            try:
+                page = document[number]
+            except pypdfium2.PdfiumError:  # this page is damaged
+                left_out += 1
+                continue
+            found = list(read_lines(page, number))
+            page.close()
+            chars += sum(len(line.text) for line in found)
+            lines += found
+        stated = document.get_metadata_dict()
+    blocks = _blocks(_without_running(lines))
+    body_size = _main_size((block.size, block.text) for block in blocks)
+    title = stated.get("Title", "").replace("\0", "").strip()
+    if is_generic_title(title):
+        title = _shown_title(blocks, body_size)
+    author = stated.get("Author", "").replace("\0", "").strip()
+    properties = Properties(title, author, stated.get("Keywords", "").replace("\0", ""))
+    return PdfText(_html(blocks, body_size), properties, left_out)
+
+
+def _without_running(lines: Sequence[Line]) -> list[Line]:
+    """Return the lines without running heads and feet and page numbers."""
+    pages = {number: list(group) for number, group in groupby(lines, lambda line: line.page)}
+    edges: dict[int, list[Line]] = {}
+    for number, page in pages.items():
+        by_height = sorted(page, key=lambda line: -line.base)
+        edges[number] = list(dict.fromkeys((*by_height[:EDGE_LINES], *by_height[-EDGE_LINES:])))
+    shapes = {
+        number: [(NUMBER.sub("#", line.text), line.base) for line in edge]
+        for number, edge in edges.items()
+    }
+    running: set[Line] = set()
+    for number, edge in edges.items():
+        near = [
+            shape
+            for other in range(number - NEAR_PAGES, number + NEAR_PAGES + 1)
+            if other != number
+            for shape in shapes.get(other, ())
+        ]
+        for line, (text, base) in zip(edge, shapes[number], strict=True):
+            if any(text == seen and abs(base - at) <= SAME_HEIGHT for seen, at in near) or (
+                len(pages) > 1 and PAGE_NUMBER.fullmatch(line.text) and line in (edge[0], edge[-1])
+            ):
+                running.add(line)
+    return [line for line in lines if line not in running]
+
+
+def _blocks(lines: Sequence[Line]) -> list[_Block]:
+    """Return the lines as blocks, with their texts joined."""
+    words = Counter(word.lower() for line in lines for word in WORDS.findall(line.text))
+    columns = _columns(lines)
+    large = LARGER * _main_size((line.size, line.text) for line in lines)
+    blocks: list[_Block] = []
+    for line in lines:
+        block = blocks[-1] if blocks else None
+        if block is None or not _continues(block, line, columns, large):
+            blocks.append(_Block([line], line.text))
+            continue
+        if not _is_same_line(block.last, line):
+            block.gap = block.last.base - line.base
+        block.text = _joined(block, line, words)
+        block.lines.append(line)
+    return blocks
+
+
+def _columns(lines: Iterable[Line]) -> dict[tuple[int, int], float]:
+    """Return the right end of each column, by the page and the column's left end."""
+    columns: dict[tuple[int, int], float] = {}
+    for line in lines:
+        key = _column(line)
+        columns[key] = max(columns.get(key, 0.0), line.right)
+    return columns
+
+
+def _column(line: Line) -> tuple[int, int]:
+    return line.page, int(line.left // 40)
+
+
+def _continues(
+    block: _Block, line: Line, columns: dict[tuple[int, int], float], large: float
+) -> bool:
+    """Tell whether a line belongs to the paragraph or heading before it. A heading's font has a
+    *large* size.
+    """
+    last = block.last
+    gap = last.base - line.base
+    if _is_same_line(last, line):
+        return True
+    if abs(line.size - block.size) > 0.6 or BULLET.match(line.text) or LEADER.search(last.text):
+        return False
+    if line.page != last.page or gap < 0:  # the next page or column
+        return last.has_hyphen or (line.text[0].islower() and not SENTENCE_END.search(last.text))
+    if last.is_bold and not line.is_bold and _all_bold(block):
+        return last.has_hyphen
+    if line.is_bold and not last.is_bold and SENTENCE_END.search(last.text):
+        return False
+    if gap > LEADING * last.size or (block.gap > 0 and gap > MORE_LEADING * block.gap):
+        return False
+    if last.has_hyphen:
+        return True
+    is_end = SENTENCE_END.search(last.text) is not None
+    width = columns[_column(last)] - last.left
+    is_short = last.right - last.left < SHORT * width
+    is_heading = last.size >= large or _all_bold(block)
+    if last.right - last.left < VERY_SHORT * width and not (is_heading or line.text[0].islower()):
+        return False
+    if is_short and (is_end or NUMBERED.match(line.text)):
+        return False
+    if NUMBERED.match(line.text) and NUMBERED.match(block.text):
+        return False
+    is_indented = line.left - last.left > INDENT * line.size
+    return not (is_indented and (is_end or is_short)) or bool(BULLET.match(block.text))
+
+
+def _is_same_line(last: Line, line: Line) -> bool:
+    """Tell whether a line is the rest of the one before it: words after a raised number."""
+    distance = abs(last.base - line.base)
+    is_beside = line.left > last.left and line.page == last.page
+    return is_beside and distance < SAME_LINE * max(last.size, line.size)
+
+
+def _all_bold(block: _Block) -> bool:
+    return all(line.is_bold for line in block.lines)
+
+
+def _joined(block: _Block, line: Line, words: Counter[str]) -> str:
+    """Return the text of a block with a line after it. A hyphen at a line's end is left out, unless
+    the next word begins with a capital, or the word has another hyphen, or the document has the
+    word with its hyphen, but not without it.
+    """
+    text = block.text
+    has_hyphen = block.last.has_hyphen or (text.endswith("-") and text[-2:-1].isalpha())
+    if not has_hyphen:
+        return f"{text} {line.text}"
+    text = text.removesuffix("-")
+    begin = WORD_END.search(text)
+    end = WORD_BEGINNING.match(line.text)
+    left, right = begin[0] if begin else "", end[0] if end else ""
+    if not right:
+        return f"{text}- {line.text}"
+    whole, parted = f"{left}{right}".lower(), f"{left}-{right}".lower()
+    keeps = "-" in left or not right[0].islower() or (words[parted] > 0 and words[whole] == 0)
+    return f"{text}-{line.text}" if keeps else text + line.text
+
+
+def _main_size(texts: Iterable[tuple[float, str]]) -> float:
+    """Return the size of the font of most text, in points."""
+    sizes: Counter[float] = Counter()
+    for size, text in texts:
+        sizes[size] += len(text)
+    return sizes.most_common(1)[0][0] if sizes else 0.0
+
+
+def _is_heading(block: _Block, body_size: float) -> bool:
+    text = block.text
+    if len(block.lines) > MAX_HEADING_LINES or sum(map(str.isalpha, text)) < 2:
+        return False
+    if BULLET.match(text) or CONTENTS_ENTRY.fullmatch(text):
+        return False
+    if block.size >= LARGER * body_size:
+        is_prose = len(text) > MAX_BOLD_CHARS and SENTENCE_END.search(text)
+        return len(text) <= MAX_HEADING_CHARS and not is_prose
+    is_name = text[0].isupper() or text[0].isdigit()
+    is_short = len(text) <= MAX_BOLD_CHARS and text[-1] not in ".,;:"
+    return _all_bold(block) and block.size >= 0.9 * body_size and is_name and is_short
+
+
+def _shown_title(blocks: Sequence[_Block], body_size: float) -> str:
+    """Return the heading in the largest font on the first page, "" if the page has none."""
+    headings = [
+        block
+        for block in blocks
+        if block.lines[0].page == blocks[0].lines[0].page
+        and block.size >= LARGER * body_size
+        and _is_heading(block, body_size)
+    ]
+    if not headings:
+        return ""
+    return max(headings, key=lambda block: block.size).text[:MAX_TITLE_CHARS]
+
+
+def _html(blocks: Sequence[_Block], body_size: float) -> str:
+    """Return the blocks as HTML. The levels of headings follow the sizes of their fonts."""
+    headings = {id(block) for block in blocks if _is_heading(block, body_size)}
+    sizes = sorted({max(block.size, body_size) for block in blocks if id(block) in headings})[::-1]
+    levels = {size: min(level, MAX_LEVEL) for level, size in enumerate(sizes, 1)}
+    parts: list[str] = []
+    for is_list, group in groupby(blocks, lambda block: BULLET.match(block.text) is not None):
+        if is_list:
+            entries = (BULLET.sub("", block.text, count=1) for block in group)
+            parts += ["<ul>", *(f"<li>{escape(entry)}</li>" for entry in entries), "</ul>"]
+            continue
+        for block in group:
+            level = levels.get(max(block.size, body_size), 0) if id(block) in headings else 0
+            tag = f"h{level}" if level else "p"
+            parts.append(f"<{tag}>{escape(block.text)}</{tag}>")
+    return "".join(parts)

@@ -1,0 +1,153 @@
+"""Which elements hold a part of the text together, as generators of documentation write them.
+
+The walk over a page gives each element a *kind* by its tag and classes, and writers show the kinds:
+quotes, lists, definitions, boxes with notes, folded text and the panels of tabs.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+QUOTE, ITEM, TERM, DEFINITION, DETAILS, SUMMARY = "quote", "li", "dt", "dd", "details", "summary"
+BULLETS, NUMBERS, DEFINITIONS, TABLE, NOTE = "ul", "ol", "dl", "table", "footnote"
+# Lines that are not joined, the panel of a tab, and the label above it.
+LINES, PANEL, LABEL = "lines", "tab", "label"
+CITATION = "citation"  # an entry of a list of sources, which begins with its label
+LISTS = frozenset([BULLETS, NUMBERS, DEFINITIONS])
+# All kinds but those of boxes, which are in upper case: ``WARNING``.
+KINDS = LISTS | {
+    QUOTE,
+    ITEM,
+    TERM,
+    DEFINITION,
+    DETAILS,
+    SUMMARY,
+    TABLE,
+    NOTE,
+    LINES,
+    PANEL,
+    LABEL,
+    CITATION,
+}
+OF_TAGS = {
+    "blockquote": QUOTE,
+    "li": ITEM,
+    **dict.fromkeys(["ul", "menu", "dir"], BULLETS),
+    "ol": NUMBERS,
+    "dl": DEFINITIONS,
+    "dt": TERM,
+    "dd": DEFINITION,
+    "details": DETAILS,
+    "summary": SUMMARY,
+}
+# As docutils and Asciidoctor write them.
+OF_CLASSES = {
+    "line-block": LINES,
+    "citation": CITATION,
+    "hdlist1": TERM,
+    "hdlist2": DEFINITION,
+}
+
+# The words by which classes name the kinds of boxes.
+WORDS = {
+    **{word: word.upper() for word in (
+        "note tip important warning caution danger info hint attention error success question"
+        " example bug abstract todo seealso failure help remark"
+    ).split()},
+    "warn": "WARNING",
+    "information": "INFO",
+    **dict.fromkeys(["primary", "secondary", "tldr", "summary"], "NOTE"),
+}  # fmt: skip
+BOX_KINDS = frozenset(WORDS.values())
+# An element whose classes are nothing but such words is a box if one of them is among these.
+ALONE = frozenset("note tip important warning caution danger hint attention".split())
+# Classes of boxes that need no word: without one, the box is a note.
+BOXES = frozenset(
+    "admonition admonitionblock theme-admonition markdown-alert starlight-aside"
+    " admonish notecard".split()
+)
+# Classes that make an element a box together with a word, as of its own (``alert warning``) or as
+# an ending (``alert-warning``, ``starlight-aside--caution``, ``callout_warn``).
+FRAMES = BOXES | frozenset(
+    "custom-block callout alert hint book-hint blockquote-tag confluence-information-macro notice"
+    " notices message nextra-callout rspress-directive directive wrap".split()
+)
+ENDING = re.compile(r"(?P<frame>[a-z-]*[a-z])(?:--?|__?)(?P<word>[a-z]+)\Z")
+# ``notewarning`` (DokuWiki), ``warningMacro`` (Confluence)
+JOINED = re.compile(r"note(?P<after>[a-z]+)\Z|(?P<before>[a-z]+)macro\Z")
+BOX_TAGS = frozenset("div aside section p blockquote table dl article".split())
+
+# The roles of elements that hold nothing together, and yet are read in a way of their own.
+TABS, SIGNATURE, API, CALLOUTS, ENTRIES = "tabs", "signature", "api", "callouts", "entries"
+TAB_SETS = frozenset("tabbed-set vp-code-group sd-tab-set book-tabs docsify-tabs tablist".split())
+SIGNATURES = frozenset(
+    "sig sig-object member-signature type-signature memproto tsd-signature method-signature"
+    " code-header".split()
+)
+# Lists of an API's parts, as Sphinx wrote them before it named signatures (version 4).
+PARTS_OF_API = frozenset(
+    "class function method attribute data exception staticmethod classmethod describe".split()
+)
+DIAGRAMS = frozenset(["mermaid"])
+
+
+class Names(NamedTuple):
+    """What the names of an element say: its *kind*, and its *role*, each "" for none."""
+
+    kind: str
+    role: str
+
+
+def named(tag: str, classes: str, role: str) -> Names:
+    """Return the kind and the role of an element with this *tag*, these *classes* and this *role*
+    (the attribute).
+
+    >>> named("div", "admonition warning", ""), named("li", "", "")
+    (Names(kind='WARNING', role=''), Names(kind='li', role=''))
+    """
+    words = classes.split()
+    kind = OF_TAGS.get(tag, "")
+    for word in words if tag in ("div", "td") else ():
+        kind = OF_CLASSES.get(word, kind)
+    if tag in BOX_TAGS and words:
+        kind = box_kind(tag, words) or kind
+    return Names(kind, _role(tag, frozenset(words), role))
+
+
+def _role(tag: str, words: frozenset[str], role: str) -> str:
+    if role == "tablist" or not TAB_SETS.isdisjoint(words) or words >= {"openblock", "tabs"}:
+        return TABS
+    if not SIGNATURES.isdisjoint(words) or (words >= {"attr"} and tag == "div" and len(words) > 1):
+        return SIGNATURE
+    if tag == "dl" and not PARTS_OF_API.isdisjoint(words):
+        return API
+    if "colist" in words:
+        return CALLOUTS
+    return ENTRIES if "hdlist" in words else ""
+
+
+def box_kind(tag: str, words: list[str]) -> str:
+    """Return the kind of the box that an element with these class names is, "" if it is none."""
+    names = [word.lower() for word in words]
+    read = [_word_of(name) for name in names]
+    kinds = [WORDS[word] for word, _ in read if word]
+    is_framed = any(is_frame for _, is_frame in read) or (tag == "dl" and "section" in names)
+    if not is_framed and (not all(word for word, _ in read) or ALONE.isdisjoint(names)):
+        return ""
+    without_word = "" if BOXES.isdisjoint(names) else "NOTE"
+    return next((kind for kind in kinds if kind != "NOTE"), "NOTE" if kinds else without_word)
+
+
+def _word_of(name: str) -> tuple[str, bool]:
+    """Return the word for a kind in a class name ("" for none), and whether the name is a box's."""
+    if name in WORDS:
+        return ("" if name in BOXES else name), name in FRAMES and name not in ALONE
+    if name in FRAMES:
+        return "", True
+    if ending := ENDING.match(name):
+        is_told = ending["word"] in WORDS and ending["frame"] in {*FRAMES, "is"}
+        return (ending["word"] if is_told else ""), is_told and ending["frame"] != "is"
+    joined = JOINED.match(name)
+    word = (joined["after"] or joined["before"]) if joined else ""
+    return (word, True) if word in WORDS else ("", False)

@@ -1,0 +1,115 @@
+"""Blocks that are content if others are: footnotes with a marker in the content, titles of boxes
+and tabs whose text is, terms and their definitions.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from contentspider.page.tree.containers import (
+    CITATION,
+    DEFINITION,
+    DEFINITIONS,
+    DETAILS,
+    PANEL,
+    TERM,
+)
+from contentspider.page.tree.tags import NOTE
+
+if TYPE_CHECKING:
+    from contentspider.page.tree.blocks import Block
+    from contentspider.site.arrays import Bools
+
+    # The numbers of the blocks that are a title or a term, and of those of its text.
+    Group = tuple[list[int], list[int]]
+
+# A page with more notes has the small print of a product, or a list of sources. Such notes are
+# judged like other blocks.
+MAX_NOTES = 20
+TITLED = frozenset([DEFINITIONS, TERM, DEFINITION, DETAILS, PANEL, CITATION])
+# A longer text is no title, and no definition that is kept for its term alone.
+MAX_TITLE_CHARS = 120
+
+
+def with_footnotes(blocks: list[Block], kept: Bools) -> Bools:
+    """Return *kept*, extended by the footnotes whose markers stand in kept blocks.
+
+    *kept* tells for each of *blocks* whether the block is content. On a page with more than
+    `MAX_NOTES` notes it is returned as it is.
+    """
+    numbers = [number for number, block in enumerate(blocks) if block.note and not kept[number]]
+    if not numbers or len({block.note for block in blocks if block.note}) > MAX_NOTES:
+        return kept
+    targets = {
+        mark[len(NOTE) :]
+        for block, is_kept in zip(blocks, kept.tolist(), strict=True)
+        if is_kept
+        for _, _, mark in block.spans
+        if mark.startswith(NOTE)
+    }
+    kept = kept.copy()
+    kept[[number for number in numbers if blocks[number].note in targets]] = True
+    return kept
+
+
+def with_titles(blocks: list[Block], kept: Bools) -> Bools:
+    """Return *kept*, extended by the titles of boxes, folded texts and tabs, and by the labels of
+    citations, of which another block is kept, and by the terms and short definitions of each other.
+    """
+    groups = _groups(blocks)
+    if not groups:
+        return kept
+    is_kept = kept.tolist()
+    for titles, texts in reversed(groups):
+        if any(is_kept[number] for number in texts):
+            missing = titles
+        elif any(is_kept[number] for number in titles):
+            size = sum(len(blocks[number].text) for number in texts)
+            missing = texts if size <= MAX_TITLE_CHARS else []
+        else:
+            missing = []
+        for number in missing:
+            is_kept[number] = True
+    return np.array(is_kept, dtype=bool)
+
+
+def _groups(blocks: list[Block]) -> list[Group]:
+    """Return the titles and terms among *blocks*, each with its text."""
+    boxes: dict[tuple[str, int], Group] = {}
+    entries: dict[int, list[Group]] = {}  # by the number of their list
+    telling: dict[tuple[tuple[str, int], ...], list[tuple[str, int]]] = {(): []}
+    for number, block in enumerate(blocks):
+        containers = telling.get(block.within)
+        if containers is None:
+            containers = telling[block.within] = list(filter(_is_telling, block.within))
+        around = 0  # the number of the list of definitions around
+        for container in containers:
+            kind = container[0]
+            if kind == DEFINITIONS:
+                around = container[1]
+            elif kind in (TERM, DEFINITION):
+                _add_to_entry(entries.setdefault(around, []), kind, number)
+            else:
+                titles, texts = boxes.setdefault(container, ([], []))
+                is_title = not titles and len(block.text) <= MAX_TITLE_CHARS
+                (titles if is_title else texts).append(number)
+    return [*boxes.values(), *(entry for found in entries.values() for entry in found)]
+
+
+def _is_telling(container: tuple[str, int]) -> bool:
+    """Tell whether a container of `Block.within` may have a title, or is of a term."""
+    kind = container[0]
+    return kind in TITLED or kind.isupper()
+
+
+def _add_to_entry(entries: list[Group], kind: str, number: int) -> None:
+    """Add a block to the last of the *entries* of a list of definitions, or to a new one."""
+    if kind == DEFINITION:
+        if entries:
+            entries[-1][1].append(number)
+    elif entries and not entries[-1][1]:
+        entries[-1][0].append(number)
+    else:
+        entries.append(([number], []))

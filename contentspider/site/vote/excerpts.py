@@ -1,0 +1,127 @@
+"""Teasers of other pages: the entries of a box such as "Related", within or beside a page's text.
+
+A teaser is the beginning of a text that another page has in full: "Tea is made of leaves ... read
+more". The teasers of a listing are its content, so only those on pages with other text count.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from contentspider.page.tree.blocks import common_element
+from contentspider.page.tree.tags import is_link
+from contentspider.page.tree.text import SENTENCE_CHARS
+from contentspider.site.judge.slots import TEMPLATE_PAGES
+from contentspider.site.vote.blocks import (
+    TEMPLATE_SHARE,
+    all_blocks,
+    cached_per_site,
+    count_pages,
+    group_mean,
+    repeat_shares,
+)
+
+if TYPE_CHECKING:
+    from contentspider.page.tree.blocks import Block, PageBlocks
+    from contentspider.site.arrays import Bools, Floats
+    from contentspider.site.vote.blocks import SiteBlocks
+
+# What stands between the beginning of a text and the link to the whole text.
+ELLIPSIS = " \u2026.[]("
+# Of a slot of teasers, at least this share begins texts of other pages.
+TEASERS_SHARE = 0.5
+
+
+def teaser(site: SiteBlocks, prior: Floats) -> Bools:
+    """Tell which blocks belong to teasers of other pages, or are the heading above them.
+
+    Most pages with teasers in the same slot must have text of their own: prose that is content by
+    the *prior*, that few pages have, and that is no teaser.
+    """
+    teasers = _teasers(site)
+    if not teasers.any():
+        return teasers
+    entries = _entries(site, teasers)
+    is_text = site.is_prose & ~entries & (prior >= 0.5) & (repeat_shares(site) <= TEMPLATE_SHARE)
+    has_text = np.bincount(site.pages, is_text, len(site.contents))[site.pages] > 0
+    in_boxes = group_mean(site.slot_numbers, has_text.astype(float), teasers.astype(float)) > 0.5
+    entries = _entries(site, teasers & in_boxes)
+    is_above = np.append(entries[1:] & (np.diff(site.pages) == 0), False) & site.headings & ~entries
+    return np.asarray(entries | is_above)
+
+
+@cached_per_site
+def _teasers(site: SiteBlocks) -> Bools:
+    """Tell which blocks are in a slot whose text mostly begins longer texts of other pages."""
+    prose = np.flatnonzero((site.chars >= SENTENCE_CHARS) & ~site.headings)
+    blocks = all_blocks(site)
+    texts = [_beginning(blocks[index]) for index in prose.tolist()]
+    sources = site.sources[prose].tolist()
+    sources_of: dict[str, set[int]] = {}
+    for text, source in zip(texts, sources, strict=True):
+        sources_of.setdefault(text, set()).add(source)
+    # If texts begin with a text, the first of them comes right after it in this order.
+    following = dict(pairwise([*sorted(sources_of), ""]))
+    begins = np.zeros(len(site.chars))
+    begins[prose] = [
+        len(text) >= SENTENCE_CHARS
+        and following[text].startswith(text)
+        and not sources_of[following[text]] <= {source}
+        for text, source in zip(texts, sources, strict=True)
+    ]
+    pages = count_pages(site.slot_numbers, site.sources)[site.slot_numbers]
+    in_slot = group_mean(site.slot_numbers, begins, site.chars)
+    return np.asarray((in_slot > TEASERS_SHARE) & (pages >= TEMPLATE_PAGES))
+
+
+def _beginning(block: Block) -> str:
+    """Return the text before the last link of a block, without an ellipsis at its end."""
+    starts = [start for start, _, mark in block.spans if is_link(mark)]
+    return block.text[: starts[-1] if starts else None].rstrip(ELLIPSIS)
+
+
+def _entries(site: SiteBlocks, teasers: Bools) -> Bools:
+    """Tell which blocks are in the entries of *teasers*.
+
+    An entry is the largest element that has one teaser alone. It is found where two teasers of a
+    slot follow each other on a page; elsewhere the slot's smallest entry counts.
+    """
+    numbers = np.flatnonzero(teasers)
+    starts = np.searchsorted(site.pages, np.arange(len(site.contents)))
+    levels: dict[int, int] = {}
+    for first, second in pairwise(numbers.tolist()):
+        page, slot = site.pages[first], site.slot_numbers[first]
+        if page == site.pages[second] and slot == site.slot_numbers[second]:
+            content, start = site.contents[page], starts[page]
+            level = _levels(content, first - start, second - start)
+            levels[slot] = min(level, levels.get(slot, level))
+    is_entry = teasers.copy()
+    for index in numbers.tolist():
+        page, start = site.contents[site.pages[index]], starts[site.pages[index]]
+        element = page.blocks[index - start].container
+        for _ in range(levels.get(site.slot_numbers[index], 0)):
+            element = page.parents[element]
+        first = last = index - start
+        while first > 0 and _is_within(page, first - 1, element):
+            first -= 1
+        while last + 1 < len(page.blocks) and _is_within(page, last + 1, element):
+            last += 1
+        is_entry[start + first : start + last + 1] = True
+    return is_entry
+
+
+def _levels(page: PageBlocks, first: int, second: int) -> int:
+    """Return how many elements around the first block do not contain the second."""
+    element, other = page.blocks[first].container, page.blocks[second].container
+    common, levels = common_element(page.parents, element, other), 0
+    while element != common and page.parents[element] != common:
+        element, levels = page.parents[element], levels + 1
+    return levels
+
+
+def _is_within(page: PageBlocks, number: int, element: int) -> bool:
+    container = page.blocks[number].container
+    return common_element(page.parents, container, element) == element
