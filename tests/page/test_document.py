@@ -10,6 +10,7 @@ import lxml.html
 import pytest
 
 from contentspider.ground.errors import StateError
+from contentspider.page.input import body
 from contentspider.page.input.page import Page
 from contentspider.page.tree.blocks import read_tree
 from contentspider.page.write.output import to_text
@@ -32,6 +33,13 @@ def test_huge_pages_are_read_to_their_end() -> None:
     text = to_text(page.content.blocks)
     assert "R11999\train\t29" in text
     assert text.endswith("The end.")
+
+
+def test_pages_with_too_many_tags_are_marked_truncated(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(body, "MAX_TAGS", 20)
+    cells = "<tr><td>a</td></tr>" * 5
+    assert Page.from_html(f"<table>{cells}</table>").content.truncated
+    assert not Page.from_html(f"<table>{cells[:19]}</table>").content.truncated
 
 
 def test_pages_beyond_the_limit_are_marked_truncated() -> None:

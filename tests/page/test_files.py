@@ -114,7 +114,10 @@ def test_truncated_page_is_logged(tmp_path: Path, caplog: pytest.LogCaptureFixtu
     (tmp_path / "deep.html").write_text("<div>" * 2_100 + "x")
     (page,) = read_pages(tmp_path)
     assert page.content.truncated
-    assert "deep.html " + wording("page.too-many-blocks", "1000000", "2048") in caplog.text
+    assert (
+        "deep.html " + wording("page.too-many-blocks", "1000000", "250000", "12000000", "2048")
+        in caplog.text
+    )
 
 
 def test_json_lines_end_only_at_line_feeds(tmp_path: Path) -> None:

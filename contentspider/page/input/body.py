@@ -216,6 +216,11 @@ def without_early_ends(body: bytes) -> bytes:
     return END_TAGS.sub(b"", body)
 
 
+def is_too_large(body: bytes) -> bool:
+    """Tell whether `limit_markup` leaves out the end of *body*."""
+    return len(body) > MAX_BYTES or body.count(b"<") > MAX_TAGS
+
+
 def limit_markup(body: bytes) -> bytes:
     """Return *body* cut to `MAX_BYTES` bytes, `MAX_TAGS` tags, 1,000 attributes per tag and 500,000
     attributes in total. *body* is HTML in an encoding that extends ASCII.

@@ -16,7 +16,7 @@ from contentspider.ground.encodings import (
     encoding_of,
     unpack,
 )
-from contentspider.page.input.body import MAX_BYTES, MAX_DEPTH, is_binary
+from contentspider.page.input.body import MAX_BYTES, MAX_DEPTH, MAX_TAGS, is_binary
 from contentspider.page.input.page import Page
 from contentspider.page.tree.blocks import MAX_BLOCKS, new_walker
 
@@ -139,10 +139,12 @@ def read_pages(
         page = Page.from_html(body, url, None, attributes, walker, overrides, fields_file)
         if page.content.truncated:
             logger.warning(
-                "%s has more than %d blocks of text, or elements nested more than %d deep; the rest"
-                " is left out",
+                "%s has more than %d blocks of text, %d tags or %d bytes, or elements nested more"
+                " than %d deep; the rest is left out",
                 path,
                 MAX_BLOCKS,
+                MAX_TAGS,
+                MAX_BYTES,
                 MAX_DEPTH,
             )
         yield page

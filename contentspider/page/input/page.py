@@ -17,7 +17,7 @@ from contentspider.page.about.hints import Hints, read_head
 from contentspider.page.about.hydration import hydration_text
 from contentspider.page.about.metadata import Metadata, Statements
 from contentspider.page.about.stated_texts import StatedText
-from contentspider.page.input.body import as_utf8, is_too_deep, parse
+from contentspider.page.input.body import as_utf8, is_too_deep, is_too_large, parse
 from contentspider.page.input.corrections import Corrections, correct
 from contentspider.page.input.own_values import OwnValues
 from contentspider.page.input.serialization import from_record, to_record
@@ -101,10 +101,17 @@ class Page:
         a site is faster. The blocks that *overrides* match are recorded in `corrections`, and the
         values that the selectors of *fields_file* find in `own`.
         """
-        root = parse(as_utf8(html, content_type))
-        return cls.from_root(
-            root, url, attributes, walker=walker, overrides=overrides, fields_file=fields_file
+        body = as_utf8(html, content_type)
+        page = cls.from_root(
+            parse(body),
+            url,
+            attributes,
+            walker=walker,
+            overrides=overrides,
+            fields_file=fields_file,
         )
+        page.content.truncated |= is_too_large(body)
+        return page
 
     @classmethod
     def from_root(
