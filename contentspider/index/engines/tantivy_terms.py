@@ -38,6 +38,9 @@ OTHER_FIELDS = 0.3  # the share of the score of a word in further fields; measur
 # The smallest and the largest integer, and the first and the last second of dates since 1970.
 INTEGERS = 1 - 2**63, 2**63 - 1
 PAGE_DATES = -62_135_596_800, 253_402_300_799
+# Words of a query that follow each other in the text with at most so many words between them have
+# this weight more: pages whose paragraph is searched win. Measured with weights of 0.25, 0.5 and 1.
+NEAR_WORDS, NEAR_WEIGHT = 30, 0.25
 # Each page has a document, and so has each of its sections. The field PAGE has the id of the page.
 KIND, PAGE, SECTION = "kind", "page", "section"
 
@@ -120,6 +123,8 @@ def _all_of(terms: Sequence[Term], is_scored: bool = True) -> tantivy.Query:
     if is_scored and len(phrase) == len(terms) > 1:
         # Of pages with the same words, pages with the words in this order come first.
         clauses.append((SHOULD, _any_text_field((phrase,))))
+        near = QUERIES.phrase_query(SCHEMA, "content", list(phrase), NEAR_WORDS)
+        clauses.append((SHOULD, QUERIES.boost_query(near, NEAR_WEIGHT)))
     return QUERIES.boolean_query(clauses)
 
 
