@@ -29,8 +29,9 @@ pytest.importorskip("starlette")
 pytest.importorskip("httpx2")
 from starlette.testclient import TestClient
 
+from contentspider.state.crawls.entries import last_crawl
 from contentspider.state.stores.models import ModelStore
-from contentspider.web.app import Access, last_crawl, make_app
+from contentspider.web.app import Access, make_app
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
