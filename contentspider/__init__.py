@@ -57,3 +57,7 @@ def __getattr__(name: str) -> object:
     from importlib import import_module as import_module
 
     return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

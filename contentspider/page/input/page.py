@@ -100,7 +100,14 @@ class Page:
         need. Sharing a *walker* (`contentspider.page.tree.blocks.new_walker`) between the pages of
         a site is faster. The blocks that *overrides* match are recorded in `corrections`, and the
         values that the selectors of *fields_file* find in `own`.
+
+        Raises TypeError if *html* is anything but a text or bytes, such as a path.
         """
+        if not isinstance(html, str | bytes | bytearray):
+            raise TypeError(
+                f"the HTML of a page is text or bytes, not {type(html).__name__}; of a file it is"
+                " Path(file).read_bytes()"
+            )
         body = as_utf8(html, content_type)
         page = cls.from_root(
             parse(body),

@@ -14,6 +14,7 @@ import numpy as np
 from contentspider.ground.errors import NotEnoughTextError
 from contentspider.ground.pickles import pickled
 from contentspider.ground.times import now
+from contentspider.page.input.page import Page
 from contentspider.page.words.language import (
     are_close,
     detect_language,
@@ -47,7 +48,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from contentspider.ground.pickles import Pickled
-    from contentspider.page.input.page import Page
     from contentspider.site.arrays import Bools, Floats
     from contentspider.site.judge.classifier import Classifier
     from contentspider.site.judge.rows import Row
@@ -143,6 +143,7 @@ class SiteLearner:
     def learn(self, pages: Iterable[Page], own_texts: Iterable[OwnText] = ()) -> LearnedSite:
         """Return the model that `fit` returns, with its sample and the sample's labels."""
         own_texts = list(own_texts)
+        pages = map(_checked, pages)
         examples = ExamplePages(self.options.own_fields)
         scores = SiteScores() if self.options.labels == PAPER else None
         watched = examples.watch(pages)
@@ -311,6 +312,16 @@ class SiteLearner:
         return CLASSIFIERS.load(self.options.classifier).fit(
             [rows[index] for index in chosen], labels[chosen], weights[chosen]
         )
+
+
+def _checked(page: Page) -> Page:
+    """Return a page; raises TypeError for anything else, such as its HTML."""
+    if isinstance(page, Page):
+        return page
+    raise TypeError(
+        f"a site is learned from objects of Page, not {type(page).__name__}: make them with"
+        " Page.from_html(html, url)"
+    )
 
 
 def _restored(site: str, options: dict[str, Any], *arguments: Any) -> SiteLearner:

@@ -8,7 +8,8 @@ import re
 from dataclasses import dataclass, fields
 from functools import lru_cache, partial
 from hashlib import sha256
-from itertools import compress
+from html import escape
+from itertools import compress, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from w3lib.url import canonicalize_url
@@ -92,6 +93,9 @@ CANONICAL = re.compile(r"https?://[a-z0-9][a-z0-9.-]*(?::[0-9]+)?(?:/(?!\.)[A-Za
 # The item of a site (``--site-item``) has the address of its front page with this fragment.
 SITE_FRAGMENT = "#contentspider-site"
 SITE_TYPE = "site"
+
+# The colours of blocks in a notebook, and how many it shows.
+KEPT, LEFT_OUT, MAX_SHOWN = "#2a2", "#888", 300
 
 
 def is_site_item(url: str) -> bool:
@@ -179,6 +183,18 @@ class Extraction:
         return item_title(self.page, self.site_fields, self.page_type == "listing")
 
     @property
+    def published_at(self) -> str:
+        """Return when the page was published, as in ISO 8601, empty if it is unknown."""
+        is_listing = self.page_type == "listing"
+        return page_dates(self.page, self.title, self.site_fields, is_listing)[0]
+
+    @property
+    def authors(self) -> list[str]:
+        """Return the names of the page's authors, empty if they are unknown."""
+        is_listing = self.page_type == "listing"
+        return list(page_author(self.page, self.title, self.site_fields, is_listing))
+
+    @property
     def language(self) -> str:
         """Return the page's language as a tag of BCP 47, empty if it is unknown."""
         return page_language(self.page, self.blocks, self.wrong_languages)
@@ -201,6 +217,18 @@ class Extraction:
     def to_dict(self) -> dict[str, object]:
         """Return the fields of a `ContentItem` (docs/items.md) as JSON values."""
         return page_fields(self.page, self.site, self, self.model_version)
+
+    def _repr_html_(self) -> str:
+        """Return all text of the page for notebooks: kept blocks green, dropped ones grey."""
+        blocks = zip(self.page.content.blocks, self.kept.tolist(), strict=True)
+        lines = [
+            f'<p style="margin:2px;padding-left:6px;border-left:4px solid'
+            f' {KEPT if kept else f"{LEFT_OUT};color:{LEFT_OUT}"}">{escape(block.text)}</p>'
+            for block, kept in islice(blocks, MAX_SHOWN)
+        ]
+        left = len(self.kept) - len(lines)
+        more = f"<p>... and {left:,} more blocks</p>" if left > 0 else ""
+        return f"<div><b>{escape(repr(self))}</b>{''.join(lines)}{more}</div>"
 
     def __reduce__(self) -> Pickled:
         return pickled(Extraction, *(getattr(self, each.name) for each in fields(self)))
