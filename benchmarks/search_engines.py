@@ -47,6 +47,7 @@ from contentspider.index.result_rows import result_rows
 from contentspider.index.schema import TEXT_FIELDS, Document, document_fields
 from contentspider.index.sections import page_sections
 from contentspider.index.sqlite import HybridQuery, SQLiteEngine
+from contentspider.index.titles import Titled
 from contentspider.index.vectors import VectorTable
 from contentspider.index.words import split_words, stemmer_name
 from contentspider.site.learn.learner import SiteLearner
@@ -278,7 +279,7 @@ def hybrid_searches(engine: SQLiteEngine, name: str) -> dict[str, Search]:
         assert engine._vectors is not None
         nearest = engine._vectors.nearest(Query(words))
         query = HybridQuery(words, limit=DEPTH, nearest=nearest)
-        hits = engine._search_terms(query, [], match_all=True).hits if nearest else []
+        hits = engine._search_terms(query, [], Titled()).hits if nearest else []
         return [str(hit.record["id"]) for hit in hits]
 
     (search,) = searches(engine, "sqlite", "").values()

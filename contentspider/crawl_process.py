@@ -14,9 +14,11 @@ import signal
 import sys
 import threading
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from contentspider.cli import build_parser, execute
+from contentspider.run.progress import tell_progress
 from contentspider.state.stores.lease import KILL_SHARE, STOP_SHARE
 
 if TYPE_CHECKING:
@@ -85,6 +87,7 @@ def main() -> int:
     given = json.loads(next(lines))
     if given.pop("lease", False):
         Lease(lines).start()
+    tell_progress(Path(given.pop("progress")))
     vars(options).update(given)
     return execute(options)
 

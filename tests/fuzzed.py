@@ -252,7 +252,7 @@ def robots(_: Path) -> One:
         parser = BoundedRobots(body)
         for path in ("", "private/x", "a.pdf", "%ff%00"):
             parser.allowed(f"https://e.org/{path}", b"contentspider")
-        list(parser.rp.sitemaps)
+        list(parser.file.sitemaps)
         robots_directives([body])
 
     return one

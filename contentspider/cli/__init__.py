@@ -106,8 +106,12 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit code."""
-    return execute(build_parser().parse_args(arguments))
+    """Run the command line and return its exit code. Without arguments, print the help."""
+    given, parser = sys.argv[1:] if arguments is None else arguments, build_parser()
+    if not given:
+        parser.print_help(sys.stderr)
+        return EXIT_USAGE
+    return execute(parser.parse_args(given))
 
 
 def execute(options: argparse.Namespace) -> int:
@@ -117,7 +121,10 @@ def execute(options: argparse.Namespace) -> int:
             stream.reconfigure(encoding="utf-8", errors="replace")
     if options.command != "crawl":
         handler = logging.StreamHandler()
-        handler.setFormatter(SafeFormatter("%(levelname)s: %(message)s"))
+        time = "%(asctime)s " if options.command == "run" else ""  # its log is read later
+        handler.setFormatter(
+            SafeFormatter(f"{time}%(levelname)s: %(message)s", "%Y-%m-%d %H:%M:%S")
+        )
         logging.basicConfig(level=logging.INFO, handlers=[handler])
     try:
         # Commands of other packages have no such attribute.

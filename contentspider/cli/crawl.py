@@ -5,9 +5,12 @@ from __future__ import annotations
 import argparse
 import gc
 import os
+import sys
 from contextlib import closing
+from dataclasses import asdict
 from datetime import datetime, timezone
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from contentspider.cli.command import (
@@ -26,14 +29,14 @@ from contentspider.ground.errors import ContentSpiderError, UsageError
 from contentspider.ground.extras import require
 from contentspider.ground.json_text import json_text
 from contentspider.ground.process_memory import no_collection
-from contentspider.ground.terminal import printable, say
-from contentspider.recrawl.changes import CHANGES
+from contentspider.ground.terminal import printable, say, table
+from contentspider.recrawl.changes import CHANGES, UNCHANGED
 from contentspider.run.flags import CRAWL_FLAGS
 from contentspider.state.files.formats import Output
 from contentspider.state.outcome import MEANINGS, Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from contentspider.run.sitesfile import PlannedSite
     from contentspider.state.book.book import Book
@@ -44,8 +47,9 @@ RUN_MEANINGS = {
     Outcome.ERROR: "error in the file of sites or in an option: nothing was crawled; or the"
     " summary could not be written",
     Outcome.INCOMPLETE: "some crawls are not complete (incomplete, nothing read, an error, out of"
-    " memory, killed), or crawls ended with several of the codes 6, 8, 9, 10 and 11: the"
-    " summary names them; the next run resumes the incomplete crawls",
+    " memory, killed; with --due not those of sites that are still down), or crawls ended with"
+    " several of the codes 6, 8, 9, 10 and 11: the summary names them; the next run resumes the"
+    " incomplete crawls",
     Outcome.INTERRUPTED: "interrupted: the run was stopped from outside; the next one resumes",
     Outcome.MONITOR_FAILED: "every crawl is complete, but a monitor failed",
     Outcome.GONE_DOUBTED: "every crawl is complete, but too many known pages would be gone",
@@ -60,7 +64,8 @@ REPLAY_MEANINGS = {
     Outcome.ERROR: "error: there is no such crawl, or the file cannot be written",
     Outcome.NOTHING_READ: "the crawl has no items (yet), so nothing was written",
 }
-URLS = argument("[URL...]", "where to start; https:// is assumed")
+DEFAULT_KINDS = tuple(kind for kind in CHANGES if kind != UNCHANGED)
+URLS = argument("[URL...]", "where to start; without a scheme, https:// is tried, then http://")
 
 
 def _add_crawl_options(parser: argparse.ArgumentParser) -> None:
@@ -75,6 +80,9 @@ def _add_crawl_options(parser: argparse.ArgumentParser) -> None:
 @command("crawl", URLS, _add_crawl_options, epilog=exit_codes(MEANINGS))
 def crawl(options: argparse.Namespace) -> int:
     """Crawl websites to clean items."""
+    if not (options.url or options.input or options.index):
+        options.parser.print_help(sys.stderr)
+        raise UsageError("there is no address to start from; give one like https://example.org")
     with no_collection():  # the modules, and all that they create, stay
         from contentspider.run import run
 
@@ -111,6 +119,7 @@ def run(options: argparse.Namespace) -> int:
     own. An unfinished crawl is resumed.
     """
     from contentspider.run.jobs import Jobs
+    from contentspider.run.report import report_lines
     from contentspider.run.results import run_outcome, summary_of
     from contentspider.run.sitesfile import check_portable, read_sites
 
@@ -131,12 +140,14 @@ def run(options: argparse.Namespace) -> int:
             check_portable(file, site)
     jobs = Jobs(options.jobs, options.due, state_dir, options.force, options.engine, options.state)
     results = jobs.run(sites)
-    outcome = run_outcome(results, jobs.is_stopped)
+    outcome = run_outcome(results, jobs.is_stopped, options.due)
     record = summary_of(results, outcome, started)
     if summary:
         write_json(summary, record)
     if store:
         store.write("summary.json", json_text(record, indent=2).encode())
+    for line in report_lines(results, outcome):
+        say(line)
     return outcome
 
 
@@ -183,16 +194,38 @@ def _selected_sites(sites: Sequence[PlannedSite], options: argparse.Namespace) -
     return chosen
 
 
-@command("status", ANY_CRAWL, STATE_DIR)
+@command(
+    "status",
+    ANY_CRAWL,
+    argument("--json", "print a JSON list of all sites"),
+    STATE_DIR,
+)
 def status(options: argparse.Namespace) -> None:
-    """Show how a crawl is doing, or how it ended: its runs, items and addresses."""
+    """Show how a crawl is doing, or how it ended: its runs, items and addresses. Without a crawl,
+    show a table of the last crawls of all sites, first those to look at.
+    """
+    if options.json and options.crawl:
+        raise UsageError("--json is of all sites: leave the crawl out")
     if not options.crawl:
-        print_crawls("status", options.state_dir)
+        _show_sites(options)
         return
     from contentspider.state.crawls.books import crawl_status
     from contentspider.state.crawls.export import find_crawl
 
     print(printable(crawl_status(find_crawl(options.crawl, options.state_dir))))
+
+
+def _show_sites(options: argparse.Namespace) -> None:
+    from contentspider.run.overview import overview, overview_lines
+
+    sites = overview(options.state_dir)
+    if options.json:
+        print(json_text([asdict(site) for site in sites], indent=2))
+    elif sites:
+        print("\n".join(overview_lines(sites)))
+        say(f"more about one of them: contentspider status {sites[0].site}")
+    else:
+        say("nothing was crawled here yet: contentspider crawl https://example.org")
 
 
 @command(
@@ -261,18 +294,23 @@ def _parse_changes(text: str) -> tuple[str, ...]:
 @command(
     "changes",
     ANY_CRAWL,
-    argument("--since SEQ|DATE", "only after this number (seq), day or time", _parse_since),
+    argument(
+        "--since SEQ|DATE",
+        "only after this number (seq), day (2026-11-22, yesterday, today; in UTC) or time; without"
+        " a crawl a day or time, for all of them",
+        _parse_since,
+    ),
     argument(
         "--only KINDS",
-        f"only these changes, with commas: {', '.join(CHANGES)} (default: all; in a feed and for a"
-        " webhook all but refiltered and unchanged)",
+        f"only these changes, with commas: {', '.join(CHANGES)} (default: all but unchanged; in a"
+        " feed and for a webhook all but refiltered and unchanged)",
         _parse_changes,
     ),
     argument(
         "--format KIND",
-        "jsonl (default): a JSON line a change; feed: a JSON Feed of the newest changes",
-        ("jsonl", "feed"),
-        "jsonl",
+        "table (default on a terminal): a line of text a change; jsonl (default elsewhere): a JSON"
+        " line a change; feed: a JSON Feed of the newest changes",
+        ("table", "jsonl", "feed"),
     ),
     argument(
         "--webhook URL",
@@ -285,16 +323,14 @@ def _parse_changes(text: str) -> tuple[str, ...]:
     STATE_DIR,
 )
 def changes(options: argparse.Namespace) -> None:
-    """Print what changed on a site, from crawl to crawl. Each JSON line is a page that a crawl
-    found new, changed, moved or gone, or an unchanged page of the last crawl.
+    """Print what changed on a site, from crawl to crawl, or with --since alone on all sites. Each
+    line is a page that a crawl found new, changed, moved or gone.
     """
+    if options.webhook and options.format not in (None, "jsonl"):
+        raise UsageError(f"--webhook and --format {options.format} exclude each other: choose one")
     if not options.crawl:
-        if options.accept_gone:
-            raise UsageError("--accept-gone needs the crawl: contentspider changes CRAWL")
-        print_crawls("changes", options.state_dir)
+        _all_changes(options)
         return
-    if options.webhook and options.format != "jsonl":
-        raise UsageError("--webhook and --format feed exclude each other: choose one")
     from contentspider.state.crawls.books import accept_gone, read_book
     from contentspider.state.crawls.export import find_crawl
 
@@ -305,6 +341,67 @@ def changes(options: argparse.Namespace) -> None:
         _report_changes(path, book, options)
 
 
+def _all_changes(options: argparse.Namespace) -> None:
+    """Print the changes of all crawls since a time, or without a time the crawls."""
+    for name, is_given in (
+        ("--accept-gone", options.accept_gone),
+        ("--webhook", options.webhook),
+        ("--format feed", options.format == "feed"),
+        ("--since SEQ", options.since and options.since[0]),
+    ):
+        if is_given:
+            raise UsageError(f"{name} needs the crawl: contentspider changes CRAWL")
+    if not options.since:
+        print_crawls("changes", options.state_dir)
+        return
+    from contentspider.state.crawls.books import read_book
+    from contentspider.state.crawls.export import books
+
+    printed, unread = ChangePrinter(options), []
+    for path in books(options.state_dir):
+        try:
+            with closing(read_book(path)) as book:
+                printed.add(book, {"crawl": path.stem})
+        except ContentSpiderError as error:  # noqa: PERF203 - other books can be read
+            unread.append(str(error))
+    printed.end()
+    if unread:
+        raise ContentSpiderError("; ".join(unread))
+
+
+class ChangePrinter:
+    """Prints change records that the options ask for: JSON lines at once, or a table at the end."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self._kinds = options.only or DEFAULT_KINDS
+        since: tuple[int, str] = options.since or (0, "")
+        self._since, self._after = since
+        kind = options.format or ("table" if sys.stdout.isatty() else "jsonl")
+        self._is_table = kind == "table"
+        self._rows: list[list[str]] = []
+
+    def add(self, book: Book, more: Mapping[str, str] = MappingProxyType({})) -> None:
+        """Take the records of a book; *more* are further fields of each."""
+        from contentspider.state.crawls.feed import change_rows
+
+        records = book.changes.records(self._since, self._after, self._kinds)
+        if self._is_table:
+            self._rows += change_rows(book.known, records)
+            return
+        for record in records:
+            print(json_text({**more, **record}))
+
+    def end(self) -> None:
+        """Print the table, if one is asked for."""
+        from contentspider.state.crawls.feed import ROW_HEAD
+
+        if self._rows:
+            print("\n".join(table(ROW_HEAD, self._rows)))
+            say("contentspider diff URL shows the text before and now")
+        elif self._is_table:
+            say("nothing has changed")
+
+
 def _report_changes(path: Path, book: Book, options: argparse.Namespace) -> None:
     """Print the changes in a book, or post them to the webhook."""
     from contentspider.state.crawls.feed import REPORTED_KINDS, json_feed
@@ -312,15 +409,14 @@ def _report_changes(path: Path, book: Book, options: argparse.Namespace) -> None
     if options.webhook:
         _deliver(path, options, options.only or REPORTED_KINDS)
         return
-    is_feed = options.format == "feed"
-    kinds = options.only or (REPORTED_KINDS if is_feed else CHANGES)
-    since, after = options.since or (0, "")
-    records = book.changes.records(since, after, kinds)
-    if is_feed:
+    if options.format == "feed":
+        since, after = options.since or (0, "")
+        records = book.changes.records(since, after, options.only or REPORTED_KINDS)
         print(json_text(json_feed(path.stem, book.known, records), indent=2))
         return
-    for record in records:
-        print(json_text(record))
+    printed = ChangePrinter(options)
+    printed.add(book)
+    printed.end()
 
 
 def _deliver(book: Path, options: argparse.Namespace, kinds: Sequence[str]) -> None:

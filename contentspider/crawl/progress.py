@@ -6,24 +6,58 @@ import logging
 import os
 import sys
 import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from scrapy import signals
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import create_looping_call
 
-from contentspider.crawl.base.engine import Component, queue_length
+from contentspider.crawl.base.engine import Component, is_closing, queue_length
 from contentspider.crawl.base.options import CrawlOptions
+from contentspider.crawl.learning.holder import ItemHolder
+from contentspider.state.outcome import pages_read
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from rich.live import Live
     from scrapy.crawler import Crawler
 
 logger = logging.getLogger(__name__)
 
-
+TICK_SECS = 1.0
+READING, LEARNING, WRITING = "reading", "learning", "writing"  # the phases of a crawl
 # With these variables of the environment, rich may take any stream for a terminal.
 TERMINAL_VARIABLES = ("FORCE_COLOR", "TTY_COMPATIBLE")
+
+
+@dataclass(frozen=True, slots=True)
+class CrawlProgress:
+    """How far a run of a crawl is: its *phase*, the pages that it has read (*not_modified* of them
+    were not sent, because they have not changed), its items, those that are *held* until their site
+    is learned, the addresses in the queue, the sites with a model, and the pages a second.
+    """
+
+    phase: str
+    pages: int = 0
+    not_modified: int = 0
+    items: int = 0
+    held: int = 0
+    queued: int = 0
+    known: int = 0
+    rate: float = 0.0
+
+    def __str__(self) -> str:
+        unsent = f" ({self.not_modified:,} not modified)" if self.not_modified else ""
+        return (
+            f"{self.phase}: {self.pages:,} pages{unsent}, {self.items:,} items, {self.held:,} held,"
+            f" {self.queued:,} queued, {self.known:,} sites known, {self.rate:.1f} pages/s"
+        )
+
+
+# Called with the progress of the crawl every second.
+listeners: list[Callable[[CrawlProgress], None]] = []
 
 
 def live_line() -> Live | None:
@@ -44,52 +78,67 @@ def live_line() -> Live | None:
 
 
 class Progress(Component):
-    """Reports the progress of a crawl: every second on a terminal, else every
-    ``CONTENTSPIDER_PROGRESS_SECS``.
+    """Reports the progress of a crawl: every second on a terminal, else when its phase changes and
+    every ``CONTENTSPIDER_PROGRESS_SECS``.
     """
 
     def __init__(self, crawler: Crawler) -> None:
-        seconds = CrawlOptions.from_settings(crawler.settings).progress_secs
-        if seconds <= 0:
+        self.seconds = CrawlOptions.from_settings(crawler.settings).progress_secs
+        if self.seconds <= 0:
             raise NotConfigured("CONTENTSPIDER_PROGRESS_SECS is 0")
         super().__init__(crawler)
         self.live = live_line()
-        self.seconds = 1.0 if self.live else seconds
-        self.started = time.monotonic()
+        self.started = self._logged_at = time.monotonic()
+        self._phase = ""  # that was logged last
         crawler.signals.connect(self.opened, signal=signals.spider_opened)
         crawler.signals.connect(self.closed, signal=signals.spider_closed)
 
     def opened(self) -> None:
         """Start to report."""
-        self.started = time.monotonic()
+        self.started = self._logged_at = time.monotonic()
+        self._phase = READING
         if self.live:
             self.live.start()
         self.loop = create_looping_call(self.report)
-        self.loop.start(self.seconds, now=False)
+        self.loop.start(min(TICK_SECS, self.seconds), now=False)
 
     def closed(self) -> None:
         """Report a last time, and stop."""
         if self.loop.running:
             self.loop.stop()
+        self._phase = ""
         self.report()
         if self.live:
             self.live.stop()
 
-    def line(self) -> str:
-        """Return the line with the counts of the crawl."""
+    def progress(self) -> CrawlProgress:
+        """Return how far the crawl is."""
         get = self.stats.get_value
-        pages = get("contentspider/pages/tagged", 0) - get("contentspider/pages/read_again", 0)
-        held_count = get("contentspider/items/held", 0) - get("contentspider/items/released", 0)
-        rate = pages / max(time.monotonic() - self.started, 0.001)
-        learned = get("contentspider/sites/learned", 0) + get("contentspider/models/loaded", 0)
-        return (
-            f"{pages} pages, {get('item_scraped_count', 0)} items, {held_count} held,"
-            f" {queue_length(self.crawler)} queued, {learned} sites known, {rate:.1f} pages/s"
+        pages = pages_read(self.stats.get_stats())
+        return CrawlProgress(
+            self._phase_now(),
+            pages,
+            get("contentspider/pages/not_modified", 0),
+            get("item_scraped_count", 0),
+            get("contentspider/items/held", 0) - get("contentspider/items/released", 0),
+            queue_length(self.crawler),
+            get("contentspider/sites/learned", 0) + get("contentspider/models/loaded", 0),
+            pages / max(time.monotonic() - self.started, 0.001),
         )
 
+    def _phase_now(self) -> str:
+        holder = self.crawler.get_extension(ItemHolder)
+        if holder is not None and holder.is_learning:
+            return LEARNING
+        return WRITING if is_closing(self.crawler) else READING
+
     def report(self) -> None:
-        """Show the line."""
+        """Show the line, and tell the listeners."""
+        progress, now = self.progress(), time.monotonic()
+        for listen in listeners:
+            listen(progress)
         if self.live:
-            self.live.update(self.line()[: self.live.console.width], refresh=True)
-        else:
-            logger.info("%s", self.line())
+            self.live.update(str(progress)[: self.live.console.width], refresh=True)
+        elif progress.phase != self._phase or now - self._logged_at >= self.seconds:
+            self._phase, self._logged_at = progress.phase, now
+            logger.info("%s", progress)

@@ -261,10 +261,12 @@ def _addresses_of(host: str, port: int, is_private_allowed: bool) -> list[str]:
     return places
 
 
-def check_proxy(address: str) -> None:
-    """Raise `FetchError` if the environment names an unusable proxy for an address."""
+def check_proxy(address: str) -> bool:
+    """Tell whether the environment names a proxy for an address; raises `FetchError` if the proxy
+    is unusable.
+    """
     parts = urlsplit(address)
-    _proxy_of(parts.scheme, parts.hostname or "")
+    return bool(_proxy_of(parts.scheme, parts.hostname or ""))
 
 
 def _proxy_of(scheme: str, host: str) -> str:

@@ -5,9 +5,14 @@ from __future__ import annotations
 import logging
 import re
 import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
 
 # Control characters except tab and line feed, and marks that change the direction of text.
 STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+NUMBER = re.compile(r"-|[\d,.]+( s)?")
 CREDENTIALS = re.compile(r"(?<=://)[^/?#\s'\"<>]*@")
 
 
@@ -35,6 +40,25 @@ def escape_steering(text: str) -> str:
 def say(text: str) -> None:
     """Write a line to standard error, made safe by `printable`."""
     sys.stderr.write(printable(text) + "\n")
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """Return the lines of a table, made safe by `printable`. Columns of numbers stand right.
+
+    >>> table(["site", "pages"], [["tea", "1,200"], ["milk", "3"]])
+    ['site  pages', 'tea   1,200', 'milk      3']
+    """
+    cells = [[" ".join(printable(cell).split()) or "-" for cell in row] for row in (head, *rows)]
+    columns = list(zip(*cells, strict=True))
+    widths = [max(map(len, column)) for column in columns]
+    are_numbers = [all(map(NUMBER.fullmatch, column[1:])) for column in columns]
+    return [
+        "  ".join(
+            cell.rjust(width) if is_number else cell.ljust(width)
+            for cell, width, is_number in zip(row, widths, are_numbers, strict=True)
+        ).rstrip()
+        for row in cells
+    ]
 
 
 class SafeFormatter(logging.Formatter):

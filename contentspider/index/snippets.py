@@ -28,9 +28,8 @@ ENDING_CHARS = (0, 0, 0, 1, 3)
 # Soft hyphens, zero-width spaces and variation selectors. The joiners stay, which shape letters.
 INVISIBLE = re.compile("[\u00ad\u200b\u2060\ufe00-\ufe0f\ufeff\U000e0100-\U000e01ef]")
 # What a text may have within a word, and a searched word lacks.
-LEFT_OUT = re.compile(rf"{OPTIONAL.pattern}|[\u200c\u200d]")
+LEFT_OUT = re.compile(OPTIONAL.pattern.removesuffix("]") + "\u200c\u200d]")
 HALF_WIDTH = re.compile("[\uff66-\uffdc]+")
-SPACES = re.compile(r"\s+")
 
 
 def snippet(
@@ -68,28 +67,42 @@ def matching_words(text: str, prefixes: Sequence[str]) -> frozenset[int]:
     >>> sorted(matching_words("Das Café in Köln", ["tee", "cafe", "koln"]))
     [1, 2]
     """
-    return frozenset(number for _, _, number in _matches(_normalise(text), prefixes))
+    folded = _fold(_normalise(text))[0]
+    spans = (_match_spans(folded, prefix) for prefix in prefixes[:MAX_PREFIXES])
+    return frozenset(number for number, found in enumerate(spans) if next(found, None))
 
 
 def _normalise(text: str) -> str:
     """Return a text with composed letters and single spaces, without invisible characters."""
-    text = unicodedata.normalize("NFC", INVISIBLE.sub("", text[:MAX_CHARS]))
-    text = HALF_WIDTH.sub(lambda run: unicodedata.normalize("NFKC", run[0]), text)
-    return SPACES.sub(" ", text.strip())
+    text = text[:MAX_CHARS]
+    if not text.isascii():
+        text = unicodedata.normalize("NFC", INVISIBLE.sub("", text))
+        text = HALF_WIDTH.sub(lambda run: unicodedata.normalize("NFKC", run[0]), text)
+    return " ".join(text.split())
 
 
 def _matches(text: str, prefixes: Sequence[str]) -> list[tuple[int, int, int]]:
     """Return start, end and number of the prefix of each match, sorted."""
-    folded = text.translate(FOLDING)
-    places: Sequence[int] = range(len(text) + 1)
-    if LEFT_OUT.search(folded):
-        places = [at for at, char in enumerate(folded) if not LEFT_OUT.match(char)] + [len(text)]
-        folded = LEFT_OUT.sub("", folded)
+    folded, places = _fold(text)
     return sorted(
         (places[start], places[end], number)
         for number, prefix in enumerate(prefixes[:MAX_PREFIXES])
         for start, end in _match_spans(folded, prefix)
     )
+
+
+def _fold(text: str) -> tuple[str, Sequence[int]]:
+    """Return a text as `FOLDING` has it, without what words may leave out, and the place in *text*
+    of each of its characters, and of its end.
+    """
+    places: Sequence[int] = range(len(text) + 1)
+    if text.isascii():
+        return text.lower(), places
+    folded = text.translate(FOLDING)
+    if LEFT_OUT.search(folded):
+        places = [at for at, char in enumerate(folded) if not LEFT_OUT.match(char)] + [len(text)]
+        folded = LEFT_OUT.sub("", folded)
+    return folded, places
 
 
 class _Folding(dict[int, int]):

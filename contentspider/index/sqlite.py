@@ -14,6 +14,7 @@ import logging
 import os
 import re
 import sqlite3
+from collections import Counter
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields, replace
 from itertools import chain
@@ -48,7 +49,8 @@ from contentspider.index.sqlite_filters import (
     order_terms,
     own_path,
 )
-from contentspider.index.term_engine import TermEngine
+from contentspider.index.term_engine import MAX_TITLES, TITLE_SCORE, TermEngine
+from contentspider.index.titles import Titled
 from contentspider.index.words import split_words
 
 if TYPE_CHECKING:
@@ -67,7 +69,12 @@ CONSTRAINTS = {
     "crawl": "crawl TEXT NOT NULL",
     "version": "version INTEGER NOT NULL",
 }
-COLUMN_DEFINITIONS = ", ".join(CONSTRAINTS.get(name, name) for name in FIELDS_BY_NAME)
+# Texts come last: SQLite reads a row up to the last column that it needs, and facets need no texts.
+COLUMN_DEFINITIONS = ", ".join(
+    CONSTRAINTS.get(field.name, field.name)
+    for field in sorted(FIELDS, key=lambda field: field.kind in (Kind.TEXT, Kind.STORED))
+)
+PHRASED = " ".join(field.name for field in TEXT_FIELDS if field.weight > 1)
 TEXT_COLUMNS = ", ".join(field.name for field in TEXT_FIELDS)
 # The tokenizer splits at spaces only, since our words have no other ASCII signs. "unicode61", the
 # default, would tear words at their combining marks.
@@ -83,16 +90,32 @@ INSERT_WORDS = f"INSERT INTO pages (rowid, {TEXT_COLUMNS}) VALUES (?{', ?' * len
 STATES = "SELECT id, crawl, version, hash FROM documents"
 JSON_FIELDS = [field.name for field in FIELDS if field.is_list or field.kind is Kind.STORED]
 WEIGHTS = ", ".join(str(field.weight) for field in TEXT_FIELDS)
-# The pages that have some words, and the score of the best row of each. A section may have words
+# A page scores as its best row, and for this share as a whole: one row alone would let pages win
+# that have the words in a short section. Measured with 0, 0.25, 0.5, 1 and 2.
+PAGE_SHARE = 0.5
+# The pages that have some words, and the score of each. A section may have words
 # that its page lacks, such as the address of a film; such a page does not match. SQLite computes
 # bm25() only outside of a query with groups; LIMIT keeps the two queries apart.
 BEST_ROWS = (
-    "(SELECT page, max(score) AS score FROM (SELECT"  # noqa: S608 - names of our own
+    f"(SELECT page, max(score) + {PAGE_SHARE} * max(score * is_page) AS score FROM (SELECT"  # noqa: S608 - names of our own
     f" CASE WHEN rowid > 0 THEN rowid ELSE -rowid / {MAX_SECTIONS} END AS page,"
     f" rowid > 0 AS is_page, -bm25(pages, {WEIGHTS}) AS score FROM pages WHERE pages MATCH ?"
     " LIMIT -1) GROUP BY page HAVING max(is_page))"
 )
+# CROSS JOIN begins with the matches. Otherwise SQLite may read all matches for each document.
+PAGES_WITH_WORDS = (
+    "(SELECT rowid AS row FROM pages WHERE pages MATCH ? AND rowid > 0) CROSS JOIN documents"
+)
 TYPE_WEIGHT = f"CASE WHEN page_type IN {DEMOTED_TYPES} THEN {DEMOTED_WEIGHT} ELSE 1 END"
+# The languages, found by one step in their index each. DISTINCT would read an entry per document.
+LANGUAGES = """
+WITH RECURSIVE found (language) AS (
+    SELECT min(language) FROM documents WHERE language > ''
+    UNION ALL
+    SELECT (SELECT min(language) FROM documents WHERE language > found.language)
+    FROM found WHERE found.language IS NOT NULL
+) SELECT language FROM found WHERE language IS NOT NULL
+"""
 # The words of the table "pages". A table of the connection, so that readers may have it, too.
 VOCABULARY = "CREATE VIRTUAL TABLE IF NOT EXISTS temp.vocabulary USING fts5vocab(main, pages, row)"
 LAST = "\U0010ffff"  # sorts after all words
@@ -126,12 +149,13 @@ class Selection(NamedTuple):
 
     *source* is the part after FROM, with placeholders for *values*. *ranking* has the same
     documents and the tables that the expression *score* needs, with placeholders for
-    *ranking_values*.
+    *ranking_values*. *bonus* is the part of the score that titles have.
     """
 
     source: str
     ranking: str
     score: str
+    bonus: str
     values: Sequence[object]
     ranking_values: Sequence[object]
 
@@ -146,7 +170,8 @@ class Selection(NamedTuple):
         return Selection(
             f"({numbers}) CROSS JOIN documents WHERE number = row",
             f"({fused}) CROSS JOIN documents WHERE number = row",
-            "fused",
+            f"fused + {self.bonus}",
+            self.bonus,
             [*self.values, json.dumps(nearest)],
             [*self.ranking_values, json.dumps(nearest)],
         )
@@ -437,7 +462,7 @@ class SQLiteEngine(TermEngine):
         self.flush()
 
     def _indexed_languages(self) -> Iterable[str]:
-        rows = self._query("SELECT DISTINCT language FROM documents WHERE language != ''")
+        rows = self._query(LANGUAGES)
         return [str(row["language"]) for row in rows]
 
     def _vocabulary(self, prefix: str) -> Mapping[str, int]:
@@ -467,7 +492,7 @@ class SQLiteEngine(TermEngine):
         hybrid = HybridQuery(**values, nearest=nearest)
         results = super()._search_words(hybrid)
         # No page has the words, not even in another spelling.
-        return results if results.total else self._search_terms(hybrid, [], match_all=True)
+        return results if results.total else self._search_terms(hybrid, [], Titled())
 
     def _warn_of_missing_embedder(self) -> None:
         """Warn once if the index has vectors that searches cannot use."""
@@ -480,43 +505,69 @@ class SQLiteEngine(TermEngine):
             )
             self._missing_embedder = ""
 
-    def _search_terms(self, query: Query, terms: Sequence[Term], match_all: bool) -> Results:
+    def _titles_with(
+        self, phrase: tuple[str, ...], query: Query
+    ) -> Iterable[tuple[str | int, str]]:
+        conditions, values = filter_conditions(query)
+        source = PAGES_WITH_WORDS + _where(["number = row", *conditions])
+        rows = self._query(
+            f"SELECT number, title FROM {source} ORDER BY length(title), number LIMIT ?",  # noqa: S608
+            [f"title : ^ {_quoted(phrase)}", *values, MAX_TITLES],
+        )
+        return [(row["number"], row["title"]) for row in rows]
+
+    def _search_terms(
+        self, query: Query, groups: Sequence[Sequence[Term]], titles: Titled
+    ) -> Results:
         nearest: Mapping[int, int] = {}
-        selection = _select_by_words(query, terms, match_all)
+        selection = _select_by_words(query, groups, titles)
         if isinstance(query, HybridQuery):
-            if terms and not self._count(selection):
+            if groups and not self._count(selection):
                 return Results([], 0, {})
             nearest = query.nearest
             selection = selection.merged_with(list(nearest))
         columns = ", ".join(f"documents.{name}" for name in FIELDS_BY_NAME)
+        order = f"ORDER BY {order_terms(query.order)}score DESC, documents.id"
+        # SQLite would sort whole documents, and so read them all.
+        best = (
+            f"SELECT documents.number AS best_number, {selection.score} AS score"  # noqa: S608 - our names
+            f" FROM {selection.ranking} {order} LIMIT ? OFFSET ?"
+        )
         rows = self._query(
-            f"SELECT number, {columns}, {selection.score} AS score FROM {selection.ranking}"  # noqa: S608 - our names
-            f" ORDER BY {order_terms(query.order)}score DESC, documents.id LIMIT ? OFFSET ?",
+            f"SELECT number, {columns}, score FROM ({best}) CROSS JOIN documents"  # noqa: S608
+            f" WHERE number = best_number {order}",
             [*selection.ranking_values, query.limit, query.offset],
         )
         hits = [
             Hit(record, row["score"], nearest.get(row["number"], -1))
             for row, record in zip(rows, self._records_of(rows), strict=True)
         ]
-        facets = {name: self._facet_counts(name, selection) for name in FACETS}
+        total, facets = self._total_and_facets(selection)
         facets |= {f"fields.{name}": self._own_counts(name, selection) for name in query.counted}
-        return Results(hits, self._count(selection), facets)
+        return Results(hits, total, facets)
 
     def _count(self, selection: Selection) -> int:
         """Return the number of documents in a selection."""
         query = f"SELECT count(*) FROM {selection.source}"  # noqa: S608
         return int(self._query(query, selection.values)[0][0])
 
-    def _facet_counts(self, facet: str, selection: Selection) -> dict[str, int]:
-        """Return the numbers of documents in a selection by the value of a facet, the largest
-        first.
+    def _total_and_facets(self, selection: Selection) -> tuple[int, dict[str, dict[str, int]]]:
+        """Return the number of documents in a selection, and their numbers by the values of each
+        facet, the largest first. One query counts all facets.
         """
+        names = ", ".join(FACETS)
         rows = self._query(
-            f"SELECT * FROM (SELECT {facet} AS value, count(*) AS pages FROM {selection.source}"  # noqa: S608
-            " GROUP BY value) WHERE value != '' ORDER BY pages DESC, value",
+            f"SELECT {names}, count(*) AS pages FROM {selection.source} GROUP BY {names}",  # noqa: S608
             selection.values,
         )
-        return {str(row[0]): row[1] for row in rows}
+        facets: dict[str, dict[str, int]] = {}
+        for name in FACETS:
+            counts: Counter[str] = Counter()
+            for row in rows:
+                if row[name]:
+                    counts[str(row[name])] += row["pages"]
+            facets[name] = dict(sorted(counts.items(), key=lambda each: (-each[1], each[0])))
+        return sum(row["pages"] for row in rows), facets
 
     def _own_counts(self, name: str, selection: Selection) -> dict[str, int]:
         """Return the numbers of documents in a selection by the texts of an own field."""
@@ -559,28 +610,37 @@ class SQLiteEngine(TermEngine):
         self._open_file = None
 
 
-def _select_by_words(query: Query, terms: Sequence[Term], match_all: bool) -> Selection:
-    """Return the documents that match the filters of a query and all or any of some terms.
+def _select_by_words(query: Query, groups: Sequence[Sequence[Term]], titles: Titled) -> Selection:
+    """Return the documents that match the filters of a query and all terms of one of the *groups*.
 
-    Without terms, all documents match. A `HybridQuery` without terms selects no documents by words.
+    Without groups, all documents match. A `HybridQuery` without groups selects no documents by
+    words.
     """
     conditions, values = filter_conditions(query)
-    if not terms:
+    if not groups:
         if isinstance(query, HybridQuery):
             conditions.append("FALSE")
         source = "documents" + _where(conditions)
-        return Selection(source, source, "0.0", values, values)
-    # FTS5 gives no score without words, so the table of words is joined only for words. CROSS JOIN
-    # begins with the matches. Otherwise SQLite may read all matches for each document.
-    source = "(SELECT rowid AS row FROM pages WHERE pages MATCH ?) CROSS JOIN documents"
+        return Selection(source, source, "0.0", "0.0", values, values)
     ranking = f"{BEST_ROWS} AS best CROSS JOIN documents"
-    words = (" AND " if match_all else " OR ").join(map(_match_term, terms))
+    words = " OR ".join(map(_match_group, groups))
+    bonus = _bonus(titles)
     return Selection(
-        source + _where(["number = row", *conditions]),
+        PAGES_WITH_WORDS + _where(["number = row", *conditions]),
         ranking + _where(["number = best.page", *conditions]),
-        f"best.score * {TYPE_WEIGHT}",
+        f"best.score * {TYPE_WEIGHT} + {bonus}",
+        bonus,
         [words, *values],
         [words, *values],
+    )
+
+
+def _bonus(titles: Titled) -> str:
+    """Return the part of the score of a document that its title has, as SQL."""
+    equal, alike = (", ".join(map(str, numbers)) for numbers in titles)
+    return (
+        f"CASE WHEN documents.number IN ({equal}) THEN {2 * TITLE_SCORE}"
+        f" WHEN documents.number IN ({alike}) THEN {TITLE_SCORE} ELSE 0.0 END"
     )
 
 
@@ -588,10 +648,21 @@ def _where(conditions: Sequence[str]) -> str:
     return f" WHERE {' AND '.join(conditions)}" if conditions else ""
 
 
-def _match_term(term: Term) -> str:
-    """Return the FTS5 expression that matches any form of a term."""
-    phrases = [f'"{" ".join(phrase)}"' for phrase in term]
-    return f"({' OR '.join(phrases)})"
+def _match_group(terms: Sequence[Term]) -> str:
+    """Return the FTS5 expression that matches all of some terms, and scores titles, headings and
+    texts of links higher that have their words in this order.
+    """
+    forms = (" OR ".join(map(_quoted, term)) for term in terms)
+    expression = " AND ".join(f"({alternatives})" for alternatives in forms)
+    if len(terms) > 1:
+        phrase = tuple(chain.from_iterable(term[0] for term in terms))
+        expression = f"({expression}) OR {{{PHRASED}}} : {_quoted(phrase)}"
+    return f"({expression})"
+
+
+def _quoted(phrase: Sequence[str]) -> str:
+    """Return the FTS5 expression for a phrase of our own words."""
+    return f'"{" ".join(phrase)}"'
 
 
 def _has_row(document: Document, row: sqlite3.Row) -> bool:

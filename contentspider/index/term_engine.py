@@ -10,12 +10,20 @@ from contentspider.index.corrections import correct, with_completions
 from contentspider.index.engine import Engine, Results
 from contentspider.index.questions import subject_of
 from contentspider.index.schema import FACETS
+from contentspider.index.titles import Titled, possible_titles, title_parts, titled
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from contentspider.index.engine import Query
     from contentspider.index.words import Term
+
+# A page whose title is the query comes before all other pages, and a page with a title that is
+# alike before the rest (`Titled`): engines add this to the scores, twice for an equal title.
+# Scores of words stay below it.
+TITLE_SCORE = 1_000.0
+# The shortest titles with a phrase that are compared with the query.
+MAX_TITLES = 20
 
 
 class TermEngine(Engine):
@@ -29,28 +37,67 @@ class TermEngine(Engine):
 
     def _search_words(self, query: Query) -> Results:
         """Return the results of a query whose filters exist; see `search`."""
-        terms: list[Term] = []
         languages = self._query_languages(query)
-        if query.words.strip():
-            query = replace(query, words=subject_of(query.words, languages))
-            terms = query.synonyms.terms(query.words, languages)
-            if not terms:
-                return Results([], 0, {name: {} for name in FACETS})
-            if query.is_typing:
-                terms = with_completions(query.words, languages, self._vocabulary, query.synonyms)
-        results = self._search_terms(query, terms, match_all=True)
-        if results.total or not terms:
+        asked = query.words
+        if not asked.strip():
+            return self._search_terms(query, [], Titled())
+        groups = self._groups(query, languages)
+        query = replace(query, words=subject_of(asked, languages))
+        if not groups:
+            return Results([], 0, {name: {} for name in FACETS})
+        titles = Titled() if query.order else self._titled(asked, query)
+        results = self._search_terms(query, groups, titles)
+        if results.total:
             return results
         corrected = correct(query.words, languages, self._vocabulary, query.synonyms)
-        if corrected.terms != terms:
-            results = self._search_terms(query, corrected.terms, match_all=True)
+        if [corrected.terms] != groups:
+            results = self._search_terms(query, [corrected.terms], titles)
         if not results.total and len(corrected.terms) > 1:
-            results = self._search_terms(query, corrected.terms, match_all=False)
+            results = self._search_terms(query, [[term] for term in corrected.terms], titles)
         return replace(results, corrected=corrected.text) if results.total else results
 
+    def _groups(self, query: Query, languages: Sequence[str]) -> list[list[Term]]:
+        """Return the terms of each part of a query: one of the parts may name a site, so documents
+        need all words of one part only. The last word of the last part may be incomplete.
+        """
+        parts = title_parts(query.words) or [query.words]
+        *parts, last = (subject_of(part, languages) for part in parts)
+        groups = [query.synonyms.terms(part, languages) for part in parts]
+        terms = query.synonyms.terms(last, languages)
+        if terms and query.is_typing:
+            typed = last + query.words[len(query.words.rstrip()) :]
+            terms = with_completions(typed, languages, self._vocabulary, query.synonyms)
+        return [group for group in (*groups, terms) if group]
+
+    def _titled(self, text: str, query: Query) -> Titled:
+        """Return the pages that match the filters of a query, and whose titles are its *text*."""
+        phrases = possible_titles(text)
+        if not phrases.beginnings:
+            return Titled()
+        candidates = (
+            candidate
+            for phrase in [*phrases.beginnings, *phrases.ends]
+            for candidate in self._titles_with(phrase, query)
+        )
+        return titled(phrases, dict(candidates).items())
+
+    def _titles_with(
+        self, phrase: tuple[str, ...], query: Query
+    ) -> Iterable[tuple[str | int, str]]:
+        """Return key and title of pages that match the filters of a query, and whose titles have a
+        *phrase*; the `MAX_TITLES` shortest titles if there are more.
+
+        It is empty for engines that cannot search titles by themselves.
+        """
+        return ()
+
     @abstractmethod
-    def _search_terms(self, query: Query, terms: Sequence[Term], match_all: bool) -> Results:
-        """Return the documents that contain all *terms* if *match_all*, else any of the terms."""
+    def _search_terms(
+        self, query: Query, groups: Sequence[Sequence[Term]], titles: Titled
+    ) -> Results:
+        """Return the documents that contain all terms of one of the *groups*; all documents if
+        there is none. Pages with *titles* come first (`TITLE_SCORE`).
+        """
 
     def _vocabulary(self, prefix: str) -> Mapping[str, int]:
         """Return the words of the index that begin with a *prefix*, and how many documents have

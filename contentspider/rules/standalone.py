@@ -38,13 +38,13 @@ PLACED_TAGS = frozenset("td table div section article main center".split())
 
 INLINE_TAGS = frozenset(
     "a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark nobr noindex"
-    " picture q rb rt ruby s samp small span strike strong sub sup time tt u var wbr output"
+    " picture q rb ruby s samp small span strike strong sub sup time tt u var wbr output"
     " o:p mjx-container mjx-math mjx-assistive-mml".split()
 )
 # Elements whose content is not text of the page.
 SKIPPED_TAGS = (
     "script style title template noscript svg math select textarea datalist iframe object applet"
-    " canvas audio video map noembed noframes rp"
+    " canvas audio video map noembed noframes rp rt rtc"
 ).split()
 # Other elements without text that do not end a line.
 EMPTY_TAGS = ["img", "input"]

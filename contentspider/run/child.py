@@ -14,10 +14,18 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
+from contentspider.crawl.progress import TERMINAL_VARIABLES
 from contentspider.ground.children import shared_server
+from contentspider.recrawl.changes import CHANGES
 from contentspider.run.results import SiteResult, times
 from contentspider.run.summary import site_qualities
-from contentspider.state.outcome import Ending, Outcome, doubtful_templates
+from contentspider.state.outcome import (
+    Ending,
+    Outcome,
+    doubtful_templates,
+    is_down,
+    pages_read,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -26,7 +34,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 CHILD = "contentspider.crawl_process"
-LOGS = "logs"
 # If a crawl ends before it can write its stats, the last line of its log gives the reason.
 TAIL_BYTES = 4_096
 
@@ -49,7 +56,8 @@ class Child:
     def __init__(self, name: str, logs: Path, has_lease: bool) -> None:
         self._name, self._has_lease = name, has_lease
         self.log = logs / f"{name}.log"
-        self.stats = self.log.with_suffix(".stats.json")
+        self.stats = logs / f"{name}.stats.json"
+        self.progress = progress_file(logs, name)
         self._lock = threading.RLock()
         self._process: subprocess.Popen[str] | None = None
         self.is_stopped = False
@@ -71,6 +79,11 @@ class Child:
         started = datetime.now(timezone.utc)
         # By standard input, because all users of the machine can see a command line.
         given = dict(options) | {"stats": str(self.stats), "lease": self._has_lease}
+        given |= {"progress": str(self.progress)}
+        # Its output is a log, even if this process has a terminal.
+        environment = {
+            name: value for name, value in os.environ.items() if name not in TERMINAL_VARIABLES
+        }
         with self.log.open("wb") as file:
             with self._lock:
                 if self.is_stopped:
@@ -80,7 +93,7 @@ class Child:
                     stdin=subprocess.PIPE,
                     stdout=file,
                     stderr=file,
-                    env=os.environ | shared_server(),
+                    env=environment | shared_server(),
                     text=True,
                     start_new_session=True,
                 )
@@ -93,6 +106,7 @@ class Child:
                 code = self._wait(tick, tick_secs)
             finally:
                 self.end()
+                self.progress.unlink(missing_ok=True)
         return self._ended(code, started)
 
     def _wait(self, tick: Callable[[], None] | None, tick_secs: float) -> int:
@@ -145,12 +159,21 @@ class Child:
         result = replace(
             result,
             items=stats.get("item_scraped_count", 0),
+            pages=pages_read(stats),
+            changes={kind: stats.get(f"contentspider/changes/{kind}", 0) for kind in CHANGES},
             f1=f1,
             f1_pages=f1_pages,
             doubtful=tuple(doubtful_templates(stats)),
             reasons=tuple(record["reasons"]),
         )
+        if is_down(outcome, stats):
+            result = replace(result, failures=1, down_since=result.started)
         return Ended(result, Ending.from_stats(stats))
+
+
+def progress_file(logs: Path, name: str) -> Path:
+    """Return where the crawl of the site *name* writes its progress while it runs."""
+    return logs / f"{name}.progress.json"
 
 
 def _outcome_of(code: int) -> Outcome:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import signal
 import threading
-import time
 import uuid
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -14,18 +13,23 @@ from contextlib import ExitStack, closing
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
+from contentspider.crawl.progress import CrawlProgress
 from contentspider.ground.engines import LOCAL, Engine, ForgottenError, open_engine
 from contentspider.ground.errors import ContentSpiderError
+from contentspider.run.child import progress_file
+from contentspider.run.progress import RunProgress, read_progress
 from contentspider.run.results import (
     AT_ONCE,
-    NOT_DUE,
     NOT_STARTED,
-    RUNNING,
     LastCrawl,
     SiteResult,
     last_crawl,
+    logs_folder,
+    outcome_words,
+    read_result,
+    result_file,
 )
-from contentspider.run.site_job import crawl_site, hosts_of, pages_of, stop_crawls
+from contentspider.run.site_job import crawl_site, hosts_of, stop_crawls
 from contentspider.state.book.database import is_in_use
 from contentspider.state.crawls.books import crawl_book
 from contentspider.state.crawls.folder import state_folder
@@ -35,8 +39,6 @@ from contentspider.state.stores.remote import open_objects
 from contentspider.state.stores.site_state import lease_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
     from types import FrameType
 
     from contentspider.run.sitesfile import PlannedSite
@@ -46,57 +48,7 @@ logger = logging.getLogger(__name__)
 TICK_SECS = 1.0  # how soon a new worker gets a job
 MOST_FORGOTTEN = 20  # then the job itself may be too much for its engine
 READERS = 16  # threads that read records of sites from a store
-PROGRESS_SECS = 10.0
-
-
-class Progress:
-    """Logs how far a run of *total* sites is, every `PROGRESS_SECS`. *pages* returns where a site
-    is crawled ("": not yet) and how many items it has.
-    """
-
-    def __init__(self, total: int, pages: Callable[[PlannedSite], tuple[str, int]]) -> None:
-        self._total, self._pages = total, pages
-        self._reported_at, self._known = time.monotonic(), 0
-        self._thread: threading.Thread | None = None
-
-    def report(
-        self, running: Mapping[str, tuple[PlannedSite, Any]], results: Mapping[str, SiteResult]
-    ) -> None:
-        """Log the progress if it is time, in a thread, because a store may be slow."""
-        is_busy = self._thread is not None and self._thread.is_alive()
-        if is_busy or time.monotonic() - self._reported_at < PROGRESS_SECS:
-            return
-        sites = [site for site, _ in running.values()]
-        self._thread = threading.Thread(
-            target=self._report, args=(sites, list(results.values())), daemon=True
-        )
-        self._thread.start()
-
-    def _report(self, sites: list[PlannedSite], results: list[SiteResult]) -> None:
-        secs = time.monotonic() - self._reported_at
-        self._reported_at += secs
-        pages, places = sum(result.items or 0 for result in results), []
-        for site in sites:
-            try:
-                place, count = self._pages(site)
-            except ContentSpiderError as error:
-                logger.warning("%s: %s", site.name, error)
-                continue
-            pages += count
-            if place:
-                places.append(f"{site.name} on {place} ({count:,} pages)")
-        good = ("complete", NOT_DUE, RUNNING)
-        failed = sum(result.outcome not in good for result in results)
-        rate = max(pages - self._known, 0) / secs
-        self._known = pages
-        logger.info(
-            "%d of %d sites done, %d failed, %.1f pages a second%s",
-            len(results),
-            self._total,
-            failed,
-            rate,
-            f"; running: {', '.join(places)}" if places else "",
-        )
+STORE_SECS = 10.0  # between two looks at the progress in a store
 
 
 class Jobs:
@@ -120,6 +72,7 @@ class Jobs:
     ) -> None:
         self._jobs, self._only_due, self._state_dir = jobs, only_due, state_dir
         self._engine_name, self._objects = engine, open_objects(state) if state else None
+        self._logs = logs_folder(state_dir)
         self._run_id = uuid.uuid4().hex
         # On this machine the files stay in the state folder, where other commands find them.
         folder = state_dir or (str(state_folder().absolute()) if state else "")
@@ -147,7 +100,10 @@ class Jobs:
             engine = stack.enter_context(closing(open_engine(self._engine_name, self._jobs)))
             for number in (signal.SIGINT, signal.SIGTERM):
                 stack.callback(signal.signal, number, signal.signal(number, self._on_signal))
-            self._crawl(engine, order, results)
+            progress = stack.enter_context(
+                RunProgress(len(order), self._look, STORE_SECS if self._objects else TICK_SECS)
+            )
+            self._crawl(engine, order, results, progress)
         return [results[site.name] for site in sites]
 
     def _ordered(
@@ -159,24 +115,28 @@ class Jobs:
         with ThreadPoolExecutor(READERS) as pool:
             due = dict(zip((site.name for site in sites), pool.map(self._due, sites), strict=True))
         for site in sites:
-            if self._objects and due[site.name] > datetime.now(timezone.utc):
-                reason = f"due {due[site.name].isoformat(timespec='seconds')}"
-                results[site.name] = SiteResult(site.name, NOT_DUE, reasons=(reason,))
+            time, before = due[site.name]
+            if self._objects and time > datetime.now(timezone.utc):
+                results[site.name] = SiteResult.not_due(site.name, time, before)
         left = [site for site in sites if site.name not in results]
-        return sorted(left, key=lambda site: due[site.name])
+        return sorted(left, key=lambda site: due[site.name][0])
 
-    def _due(self, site: PlannedSite) -> datetime:
-        """Return when a site is due, by its record in the store: its lease is not held yet."""
+    def _due(self, site: PlannedSite) -> tuple[datetime, SiteResult | None]:
+        """Return when a site is due, and the result of its last crawl, if it is known; with a store
+        by its record there: its lease is not held yet.
+        """
         if self._objects:
-            last = read_record(self._objects, lease_name(site.name))[0].facts.get("last") or {}
+            facts = read_record(self._objects, lease_name(site.name))[0].facts
+            last = facts.get("last") or {}
             began = datetime.fromisoformat(last["began"]) if last.get("began") else None
-            return LastCrawl(began, bool(last.get("is_unfinished"))).due(site.interval)
-        book = self._book(site)
-        # The book of a running crawl is not opened.
-        return AT_ONCE if is_in_use(book) else last_crawl(book).due(site.interval)
-
-    def _book(self, site: PlannedSite) -> Path:
-        return crawl_book(site.name, self._state_dir)
+            before = SiteResult.load(facts["result"]) if facts.get("result") else None
+            crawl = LastCrawl(began, bool(last.get("is_unfinished")))
+            return crawl.with_result(before).due(site.interval), before
+        book = crawl_book(site.name, self._state_dir)
+        if is_in_use(book):  # the book of a running crawl is not opened
+            return AT_ONCE, None
+        before = read_result(result_file(self._logs, site.name))
+        return last_crawl(book).with_result(before).due(site.interval), before
 
     def _on_signal(self, number: int, _frame: FrameType | None) -> None:
         self.is_stopped = True
@@ -184,12 +144,15 @@ class Jobs:
         self._wake.set()
 
     def _crawl(
-        self, engine: Engine, order: Sequence[PlannedSite], results: dict[str, SiteResult]
+        self,
+        engine: Engine,
+        order: Sequence[PlannedSite],
+        results: dict[str, SiteResult],
+        progress: RunProgress,
     ) -> None:
         """Run the jobs of all sites."""
         pending = list(order)
         running: dict[str, tuple[PlannedSite, Any]] = {}
-        progress = Progress(len(order), self._pages)
         while pending or running:
             self._wake.clear()
             if self.is_stopped:
@@ -279,13 +242,14 @@ class Jobs:
                 results |= {name: SiteResult.failed(name, str(error)) for name in running}
                 running.clear()
 
-    def _pages(self, site: PlannedSite) -> tuple[str, int]:
-        """Return where a site is crawled now ("": not yet), and how many items it has."""
+    def _look(self, site: PlannedSite) -> tuple[str, CrawlProgress | None]:
+        """Return where a site is crawled now ("": not yet), and how far, if it is known."""
         if not self._objects:
-            return "here", pages_of(self._book(site))
+            return "here", read_progress(progress_file(self._logs, site.name))
         record = read_record(self._objects, lease_name(site.name))[0]
         is_ours = record.holder and record.run == self._run_id
-        return (record.by, int(record.facts.get("pages", 0))) if is_ours else ("", 0)
+        told = record.facts.get("progress")
+        return record.by if is_ours else "", CrawlProgress(**told) if told else None
 
 
 def _next(
@@ -297,13 +261,13 @@ def _next(
 
 
 def _log_result(result: SiteResult) -> None:
-    is_complete = result.outcome == Outcome.COMPLETE.name.lower()
+    is_fine = result.outcome == Outcome.COMPLETE.name.lower() or result.is_still_down
     seconds = "" if result.seconds is None else f" after {result.seconds:.0f} s"
     logger.log(
-        logging.INFO if is_complete else logging.WARNING,
+        logging.INFO if is_fine else logging.WARNING,
         "%s: %s%s, %s%s",
         result.site,
-        result.outcome.replace("_", " "),
+        outcome_words(result),
         seconds,
         "items unknown" if result.items is None else f"{result.items:,} items",
         f": {'; '.join(result.reasons)} ({result.log})" if result.reasons else "",

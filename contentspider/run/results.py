@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import closing, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
-from contentspider.ground.errors import ContentSpiderError
+from contentspider.ground.atomic import write_json, writing
+from contentspider.ground.errors import DAMAGE, ContentSpiderError
 from contentspider.state.crawls.books import is_hopeless, read_book
+from contentspider.state.crawls.folder import state_folder
 from contentspider.state.outcome import FINISHED, LIMITS, DoubtfulTemplate, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+LOGS = "logs"
 # The outcomes of sites that were not crawled; other outcomes are in `Outcome`.
 NOT_DUE, RUNNING, NOT_STARTED = "not_due", "running", "not_started"
 # Outcomes of a crawl that is complete but needs attention. A run has one of them if it is the only
@@ -29,30 +33,45 @@ OUTCOMES_OF_RUNS = (
 # A site is due early by this share of its interval, so that a daily timer that comes a few
 # minutes early does not skip a day.
 SLACK = 0.05
+MOST_INTERVALS = 8  # between two crawls of a site that is down
 AT_ONCE = datetime.min.replace(tzinfo=timezone.utc)
 
 
 @dataclass(frozen=True, slots=True)
 class LastCrawl:
     """The last crawl of a site: when it *began* (None: never), and whether it is unfinished. A
-    crawl that reached a limit of its user is finished.
+    crawl that reached a limit of its user is finished. While the site is down, *failures* counts
+    the crawls in a row that read nothing, and *tried* is when the last of them began.
     """
 
     began: datetime | None = None
     is_unfinished: bool = False
+    tried: datetime | None = None
+    failures: int = 0
 
     def due(self, interval: timedelta | None) -> datetime:
         """Return when the site is due. An unfinished crawl was due when it began. A crawl that
         began in the future is due at once, because the clock was wrong.
 
         The *interval* (None: due at once) counts from the beginning of the last crawl, so that a
-        daily crawl does not start later each day.
+        daily crawl does not start later each day. A site that is down is due after its interval,
+        then after twice, and so on, up to `MOST_INTERVALS`.
         """
+        if self.failures and interval and self.tried and self.tried <= datetime.now(timezone.utc):
+            count = min(1 << min(self.failures - 1, MOST_INTERVALS), MOST_INTERVALS)
+            return self.tried + interval * (1 - SLACK) * count
         if self.began is None or self.began > datetime.now(timezone.utc):
             return AT_ONCE
         if self.is_unfinished or not interval:
             return self.began
         return self.began + interval * (1 - SLACK)
+
+    def with_result(self, result: SiteResult | None) -> LastCrawl:
+        """Return this crawl with what the *result* of the site's last crawl says."""
+        if result is None or not result.failures or not result.started:
+            return self
+        tried = datetime.fromisoformat(result.started)
+        return replace(self, tried=tried, failures=result.failures)
 
 
 def last_crawl(path: Path) -> LastCrawl:
@@ -72,9 +91,12 @@ class SiteResult:
     another process) or `NOT_STARTED`.
 
     *exit_code* is the process' (negative: the signal that ended it). *items* counts the items of
-    this run. *f1* is their quality, measured on *f1_pages* pages with an own text (0: predicted).
-    *doubtful* are templates whose items may be wrong. Times are ISO 8601 in UTC; *log* is a path,
-    or a URL in the store of the site's state.
+    this run, *pages* the pages that it has read, and *changes* those of each kind of change.
+    *f1* is their quality, measured on *f1_pages* pages with an own text (0: predicted).
+    *doubtful* are templates whose items may be wrong. If the site is down, *down_since* is the time
+    of the first of the *failures* crawls in a row that read nothing. *due* is when its interval
+    makes it due again. Times are ISO 8601 in UTC; *log* is a path, or a URL in the store of the
+    site's state.
     """
 
     site: str
@@ -84,17 +106,47 @@ class SiteResult:
     ended: str | None = None
     seconds: float | None = None
     items: int | None = None
+    pages: int | None = None
+    changes: dict[str, int] = field(default_factory=dict)
     f1: float | None = None
     f1_pages: int = 0
     doubtful: tuple[DoubtfulTemplate, ...] = ()
     reasons: tuple[str, ...] = ()
     log: str | None = None
+    down_since: str | None = None
+    failures: int = 0
+    due: str | None = None
+
+    @property
+    def is_still_down(self) -> bool:
+        """Whether an earlier crawl has found already that the site is down."""
+        return self.failures > 1
+
+    def after(self, before: SiteResult | None, interval: timedelta | None) -> SiteResult:
+        """Return this result of a site with an *interval*, with what it continues of the result
+        *before*, and when the site is due again.
+        """
+        result = self
+        if self.failures and before is not None and before.failures:
+            count = self.failures + before.failures
+            result = replace(self, failures=count, down_since=before.down_since)
+        if not interval or not self.started:
+            return result
+        last = LastCrawl(datetime.fromisoformat(self.started)).with_result(result)
+        return replace(result, due=last.due(interval).isoformat(timespec="seconds"))
 
     @classmethod
     def load(cls, record: Mapping[str, Any]) -> SiteResult:
         """Return the result that `dataclasses.asdict` and JSON made a *record* of."""
         doubtful = tuple(DoubtfulTemplate(**template) for template in record["doubtful"])
         return cls(**{**record, "doubtful": doubtful, "reasons": tuple(record["reasons"])})
+
+    @classmethod
+    def not_due(cls, site: str, due: datetime, before: SiteResult | None) -> SiteResult:
+        """Return the result of a site that is *due* later; *before*: of its last crawl."""
+        reason = f"due {due.isoformat(timespec='seconds')}"
+        since, failures = (before.down_since, before.failures) if before else (None, 0)
+        return cls(site, NOT_DUE, reasons=(reason,), down_since=since, failures=failures)
 
     @classmethod
     def failed(cls, site: str, reason: str) -> SiteResult:
@@ -112,11 +164,49 @@ def times(started: datetime) -> dict[str, Any]:
     }
 
 
-def run_outcome(results: Sequence[SiteResult], is_stopped: bool) -> Outcome:
-    """Return the outcome of a run: complete if all its crawls are complete."""
+def outcome_words(result: SiteResult) -> str:
+    """Return the outcome of a site in words, with the day since when it is down."""
+    if result.is_still_down and result.down_since:
+        return f"still down since {result.down_since[:10]}"
+    return result.outcome.replace("_", " ")
+
+
+def logs_folder(state_dir: str) -> Path:
+    """Return the folder with the logs, stats and results of the crawls of many sites."""
+    return state_folder(state_dir).absolute() / LOGS
+
+
+def result_file(logs: Path, name: str) -> Path:
+    """Return where the result of the last crawl of the site *name* is."""
+    return logs / f"{name}.result.json"
+
+
+def write_result(path: Path, result: SiteResult) -> None:
+    """Write the result of a site's crawl to *path*, for `read_result`; raises
+    `ContentSpiderError`.
+    """
+    with writing(path.parent):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    write_json(path, asdict(result))
+
+
+def read_result(path: Path) -> SiteResult | None:
+    """Return the result that `write_result` wrote; None if there is none, or if it is damaged."""
+    with suppress(OSError, *DAMAGE):
+        return SiteResult.load(json.loads(path.read_bytes()))
+    return None
+
+
+def run_outcome(
+    results: Sequence[SiteResult], is_stopped: bool, is_scheduled: bool = False
+) -> Outcome:
+    """Return the outcome of a run: complete if all its crawls are complete. If it *is_scheduled*
+    (``--due``), sites that are still down do not count: an earlier run has told them.
+    """
     if is_stopped:
         return Outcome.INTERRUPTED
-    bad = {result.outcome for result in results} - {NOT_DUE, RUNNING, "complete"}
+    told = [result for result in results if not (is_scheduled and result.is_still_down)]
+    bad = {result.outcome for result in told} - {NOT_DUE, RUNNING, "complete"}
     for outcome in OUTCOMES_OF_RUNS:
         if bad == {outcome.name.lower()}:
             return outcome

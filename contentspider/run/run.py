@@ -37,6 +37,7 @@ from contentspider.ground.terminal import SafeFormatter, printable, say
 from contentspider.ground.useragent import ANONYMOUS
 from contentspider.run import project
 from contentspider.run.flags import CRAWL_FLAGS, FLAGS
+from contentspider.run.schemes import with_schemes
 from contentspider.run.summary import summary
 from contentspider.site.models.record import page_id
 from contentspider.state.address_state import AddressState
@@ -168,7 +169,7 @@ def _read_addresses(name: str) -> list[str]:
 
 
 def is_address(text: str) -> bool:
-    """Tell whether a crawl can start from an address; without a scheme, https:// is assumed."""
+    """Tell whether a crawl can start from an address, with or without a scheme."""
     return is_web_address(with_scheme(text)) and not any(char.isspace() for char in text)
 
 
@@ -191,6 +192,7 @@ def crawl(options: argparse.Namespace) -> int:
         ensure_folder(Path(options.stats), "--stats")
     book = crawl_book(name, chosen.state_dir)
     _check_not_running(book)
+    addresses = with_schemes(addresses)
     if is_default:
         _check_default(Path(DEFAULT_OUTPUT), addresses, book)
     crawler = _run(settings, addresses, options)

@@ -6,7 +6,7 @@ import logging
 import tempfile
 import threading
 import time
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack, suppress
 from dataclasses import asdict, replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -14,12 +14,22 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.sites import SiteKeys
-from contentspider.run.child import CHILD, LOGS, Child, Ended
+from contentspider.run.child import CHILD, Child, Ended
+from contentspider.run.progress import read_progress
 from contentspider.run.publishing import Publisher
-from contentspider.run.results import NOT_DUE, NOT_STARTED, RUNNING, SiteResult, last_crawl
+from contentspider.run.results import (
+    LOGS,
+    NOT_STARTED,
+    RUNNING,
+    SiteResult,
+    last_crawl,
+    logs_folder,
+    read_result,
+    result_file,
+    write_result,
+)
 from contentspider.state.book.database import is_in_use
-from contentspider.state.crawls.books import crawl_book, read_book
-from contentspider.state.crawls.folder import state_folder
+from contentspider.state.crawls.books import crawl_book
 from contentspider.state.outcome import Ending, Outcome
 from contentspider.state.stores.lease import (
     LEASE_SECS,
@@ -146,17 +156,26 @@ class SiteJob:
         book = crawl_book(self._site.name, self._state_dir)
         if is_in_use(book):
             return self._running_elsewhere()
-        if not_due := self._not_due(book):
+        file = result_file(logs_folder(self._state_dir), self._site.name)
+        before = read_result(file)
+        if not_due := self._not_due(book, before):
             return not_due
         is_resumed = last_crawl(book).is_unfinished
-        return self._crawl(book, self._state_dir, {}, is_resumed).result
+        result = self._crawl(book, self._state_dir, {}, is_resumed).result
+        if result.outcome in (NOT_STARTED, RUNNING):
+            return result
+        result = result.after(before, self._site.interval)
+        try:
+            write_result(file, result)
+        except ContentSpiderError as error:
+            logger.error("%s: %s: the next run does not know this crawl", self._site.name, error)
+        return result
 
-    def _not_due(self, book: Path) -> SiteResult | None:
-        due = last_crawl(book).due(self._site.interval)
+    def _not_due(self, book: Path, before: SiteResult | None) -> SiteResult | None:
+        due = last_crawl(book).with_result(before).due(self._site.interval)
         if not self._only_due or due <= datetime.now(timezone.utc):
             return None
-        reason = f"due {due.isoformat(timespec='seconds')}"
-        return SiteResult(self._site.name, NOT_DUE, reasons=(reason,))
+        return SiteResult.not_due(self._site.name, due, before)
 
     def _running_elsewhere(self) -> SiteResult:
         logger.warning("%s: skipped, because its crawl is running elsewhere", self._site.name)
@@ -167,8 +186,7 @@ class SiteJob:
     ) -> Ended:
         """Run the crawl in a child process, with *options* in addition to the site's options."""
         name = self._site.name
-        logs = state_folder(state_dir).absolute() / LOGS
-        child = Child(name, logs, has_lease=bool(self._url))
+        child = Child(name, logs_folder(state_dir), has_lease=bool(self._url))
         with _lock:
             self._child = child
             if self._stopped.is_set():
@@ -225,16 +243,17 @@ class SiteJob:
         if self.of_run and facts.get("run") == self.of_run:
             return SiteResult.load(facts["result"])
         book = self._state.book
-        if not_due := self._not_due(book):
+        before = SiteResult.load(facts["result"]) if facts.get("result") else None
+        if not_due := self._not_due(book, before):
             return not_due
-        ended = self._crawl_as_holder(folder)
+        ended = self._crawl_as_holder(folder, before)
         if ended.result.outcome in (NOT_STARTED, RUNNING):
             return ended.result
         return self._publish(ended)
 
-    def _crawl_as_holder(self, folder: str) -> Ended:
+    def _crawl_as_holder(self, folder: str, before: SiteResult | None) -> Ended:
         """Crawl the site, and upload its state. A crawl that ended because the store did not answer
-        goes on when it does.
+        goes on when it does. *before* is the result of the last crawl.
         """
         options: dict[str, Any] = {"models": str(self._state.models), "output": None, "index": []}
         book = self._state.book
@@ -257,6 +276,7 @@ class SiteJob:
             if self._stopped.is_set() or not is_late or result.outcome != INTERRUPTED:
                 break
             self._insist(self._check)
+        ended = replace(ended, result=ended.result.after(before, self._site.interval))
         facts = {"run": self.of_run, "is_published": False, **asdict(ended)}
         self._insist(lambda: self._push(**facts))
         return ended
@@ -311,7 +331,8 @@ class SiteJob:
         self._state.lease.write()
 
     def _progress(self) -> dict[str, Any]:
-        return {"pages": pages_of(self._state.book)}
+        progress = read_progress(self._child.progress) if self._child else None
+        return {"progress": progress and asdict(progress)}
 
     def _renewed(self, ends: float) -> None:
         """Tell the child that its parent has the lease until *ends*."""
@@ -343,13 +364,6 @@ class SiteJob:
 def hosts_of(site: PlannedSite) -> set[str]:
     """Return the hosts of a site's start addresses, each safe as a file name."""
     return set(map(SiteKeys("host").key, site.options["url"]))
-
-
-def pages_of(book: Path) -> int:
-    """Return how many pages the crawl with a *book* has read, 0 if it cannot be read now."""
-    with suppress(ContentSpiderError), closing(read_book(book)) as opened:
-        return max(opened.items.last_number(), opened.pages.visits(opened.runs.crawl))
-    return 0
 
 
 def _release(leases: list[Lease]) -> None:

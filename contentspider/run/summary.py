@@ -23,6 +23,7 @@ from contentspider.state.outcome import (
     doubtful_templates,
     hidden_sites,
     known_refused,
+    pages_read,
     render_failures,
     skipped_kinds,
 )
@@ -131,8 +132,7 @@ def _counts(stats: Mapping[str, Any], items: int, outputs: Sequence[str], models
     kept_chars, dropped_chars = count("chars/kept"), count("chars/dropped")
     share = kept_chars / max(kept_chars + dropped_chars, 1)
     unsent = count("pages/not_modified")
-    tagged = count("pages/tagged") - count("pages/read_again")
-    read = tagged + count("pages/same_body") + unsent
+    read = pages_read(stats)
     kinds = by_kind(stats, "contentspider/pages/unread/")
     unmodified = f" ({unsent} of them not sent: not modified)" if unsent else ""
     lines = [

@@ -195,6 +195,23 @@ class Ending:
         return self.reason in (FINISHED, OUTAGE) and lost <= MAX_LOST_SHARE * self.read
 
 
+def pages_read(stats: Mapping[str, Any]) -> int:
+    """Return how many pages a run has read, including those that the server did not send, because
+    they have not changed, and those with the same bytes as before.
+    """
+    count = stats.get
+    tagged = count("contentspider/pages/tagged", 0) - count("contentspider/pages/read_again", 0)
+    same = count("contentspider/pages/same_body", 0) + count("contentspider/pages/not_modified", 0)
+    return int(tagged + same)
+
+
+def is_down(outcome: Outcome, stats: Mapping[str, Any]) -> bool:
+    """Tell whether a run has read no page, because its site did not answer."""
+    failed = stats.get(STATS_PREFIX + "unread") or stats.get("contentspider/hosts/down")
+    is_lost = outcome in (Outcome.NOTHING_READ, Outcome.INCOMPLETE)
+    return bool(is_lost and failed and not pages_read(stats))
+
+
 def by_kind(stats: Mapping[str, Any], prefix: str, without: Collection[str] = ()) -> str:
     """Return the stats that begin with *prefix* as a list in words, the largest first. The kinds in
     *without* are left out.

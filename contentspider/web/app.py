@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from contextlib import asynccontextmanager, closing, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
@@ -29,9 +29,7 @@ from contentspider.index.reader import IndexReader
 from contentspider.index.result_rows import result_rows
 from contentspider.index.schema import FACETS
 from contentspider.index.synonyms import NO_SYNONYMS
-from contentspider.state.crawls.books import last_run
-from contentspider.state.crawls.entries import Entries
-from contentspider.state.outcome import FINISHED
+from contentspider.state.crawls.entries import last_crawl
 from contentspider.web.copies import original_ids
 from contentspider.web.guards import guards, is_for_programs
 from contentspider.web.metrics import CONTENT_TYPE, Metrics
@@ -347,21 +345,3 @@ def parse_number(text: str, default: int) -> int:
     1
     """
     return int(text) if text.isascii() and text.isdigit() and len(text) < 9 else default
-
-
-def last_crawl(book: Path) -> dict[str, Any] | None:
-    """Return the results of the last crawl in a book; None if the book cannot be read, or if none
-    of its crawls has ended.
-    """
-    run, hidden = last_run(book)
-    with suppress(ContentSpiderError), closing(Entries(book)) as entries:
-        results, pages = entries.last_crawl(), entries.live_count()
-        if results is None and run is not None and run.ended:
-            results = {"ended": run.ended, "changes": {}}
-        if results is not None:
-            outcome = (run.reason or "") if run is not None else ""
-            if not pages and outcome == FINISHED:
-                outcome = "content_hidden" if hidden else "nothing_read"
-            told = {"hidden": hidden, "outcome": outcome}
-            return {"name": book.stem, "pages": pages, **results, **told}
-    return None

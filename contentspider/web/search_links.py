@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from contentspider.index.engine import Query, Results
 
 FACET_NAMES = {"site": "Sites", "language": "Languages", "page_type": "Types"}
+DATE_NAMES = {"published_at": "published", "modified_at": "modified"}
 OWN_FACET = "fields."
 MAX_VALUES = 12  # of a facet
 MAX_VALUE_CHARS = 100  # of a value of an own field that has a link
@@ -37,7 +38,8 @@ class Choice(NamedTuple):
 def facet_links(query: Query, results: Results) -> dict[str, list[Choice]]:
     """Return the links that narrow results by each facet, by the heading of the facet.
 
-    An own field whose texts are all different gets no links. Long texts have none.
+    A facet of one value gets no links, since it narrows nothing. Neither does an own field whose
+    texts are all different. Long texts have none.
     """
     links: dict[str, list[Choice]] = {}
     for facet, counts in results.facets.items():
@@ -45,7 +47,7 @@ def facet_links(query: Query, results: Results) -> dict[str, list[Choice]]:
             name = facet.removeprefix(OWN_FACET)
             if own_choices := _own_choices(query, name, counts):
                 links[name] = own_choices
-        elif counts:
+        elif len(counts) > 1:
             links[FACET_NAMES[facet]] = [
                 Choice(
                     value,
@@ -88,7 +90,7 @@ def order_links(
     orders: list[tuple[str, Order | None]] = [
         ("relevance", None),
         *(
-            (f"{name}, {direction}", Order(name, is_descending))
+            (f"{DATE_NAMES[name]}, {direction}", Order(name, is_descending))
             for name in dates
             for direction, is_descending in (("newest first", True), ("oldest first", False))
         ),

@@ -50,6 +50,16 @@ def test_crawl_of_unreachable_site_keeps_previous_output_files(site: Site, tmp_p
     assert not list(tmp_path.glob(".*partial"))
 
 
+def test_host_without_scheme_and_https_is_crawled_by_http(site: Site, tmp_path: Path) -> None:
+    small_site(site, 2)
+    host = site.url.removeprefix("http://").rstrip("/")
+    done = run("crawl", host, "--own-site", "--no-sitemaps", cwd=tmp_path)
+    assert f"{host} has no HTTPS" in done.stderr
+    assert {item["url"] for item in read_jsonl(tmp_path / "pages.jsonl")} >= {f"http://{host}/1"}
+    (name,) = json.loads(run("status", "--json", cwd=tmp_path).stdout)
+    assert (name["outcome"], name["pages"], name["f1"]) == ("complete", 2, None)
+
+
 def test_headers_and_cookies_are_sent_only_to_crawled_site(site: Site, tmp_path: Path) -> None:
     asked: list[dict[str, str]] = []
     with serve() as other:
@@ -388,11 +398,17 @@ def test_failed_monitor_sets_exit_code(site: Site, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["crawl"], 1, wording("run.no-start") + " give one"),
+        ([], 2, "COMMAND"),
+        (["crawl"], 2, "usage: contentspider crawl"),
+        (["crawl", "-i", "empty"], 1, wording("run.no-start") + " give one"),
         (["crawl", "example.org", "-s", "RETRY_TIMES=abc"], 1, "RETRY_TIMES='abc' "),
         (["crawl", "example.org", "-s", "COOKIES_ENABLED=maybe"], 1, "COOKIES_ENABLED='maybe' "),
         (["crawl", "example.org", "-s", "FEEDS=s3://me:s3cret@x"], 1, "FEEDS cannot be used"),
-        (["crawl", "example.org", "--own-site", "-s", 'EXTENSIONS={"no.such": 1}'], 1, "'no'"),
+        (
+            ["crawl", "http://127.0.0.1:9", "--own-site", "-s", 'EXTENSIONS={"no.such": 1}'],
+            1,
+            "'no'",
+        ),
         (["changes", "--accept-gone"], 2, "--accept-gone needs the crawl"),
         (
             ["changes", "x", "--accept-gone", "--webhook", "http://e.org", "--format", "feed"],
@@ -433,6 +449,7 @@ def test_usage_errors_print_single_line(
     arguments: list[str], code: int, message: str, tmp_path: Path
 ) -> None:
     (tmp_path / "file").write_text("x")
+    (tmp_path / "empty").touch()
     (tmp_path / "folder.csv").mkdir()
     done = run(*arguments, cwd=tmp_path, check=False)
     assert done.returncode == code

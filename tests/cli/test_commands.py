@@ -96,8 +96,14 @@ def test_commands_without_arguments_list_known_sites(
     (state / "history" / "c.org.sqlite").touch()
     page = Page.from_html("<p>Tea is made of leaves.", "/tea")
     ModelStore(tmp_path / "models").save(SiteLearner("tea.org").fit([page]))
-    for command in ("report", "changes", "status"):
+    for command in ("report", "changes"):
         assert cli.main([command]) == 0
         assert capsys.readouterr().out == "a.org\nb.org\nc.org\n"
+    assert cli.main(["status", "--json"]) == 0
+    sites = json.loads(capsys.readouterr().out)
+    names = ["a.org", "b.org", "c.org"]
+    assert [(site["site"], site["outcome"]) for site in sites] == [
+        (name, "unknown") for name in names
+    ], "damaged books are told, too"
     assert cli.main(["models"]) == 0
     assert capsys.readouterr().out == "tea.org\n"

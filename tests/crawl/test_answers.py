@@ -371,6 +371,7 @@ class Revisits:
     """What the conditional middleware asks of the earlier crawls."""
 
     is_first = False
+    stale = ()
     broken = SimpleNamespace(is_known=lambda url: False)
     page: Page | None = Page.from_html("<p>Tea", "https://e.org/tea")
 

@@ -14,9 +14,11 @@ from scrapy.utils.test import get_crawler
 from contentspider.crawl import progress
 from contentspider.crawl.progress import Progress, live_line
 
-EMPTY = "0 pages, 0 items, 0 held, 0 queued, 0 sites known, 0.0 pages/s"
+EMPTY = "reading: 0 pages, 0 items, 0 held, 0 queued, 0 sites known, 0.0 pages/s"
 STATS = {
-    "contentspider/pages/tagged": 30,
+    "contentspider/pages/tagged": 25,
+    "contentspider/pages/read_again": 5,
+    "contentspider/pages/not_modified": 1_010,
     "item_scraped_count": 20,
     "contentspider/items/held": 9,
     "contentspider/items/released": 4,
@@ -69,7 +71,10 @@ class Told:
         monkeypatch.setattr(progress, "live_line", lambda: live)
         monkeypatch.setattr(progress, "create_looping_call", Loop)
         crawler: Any = get_crawler(settings_dict={"CONTENTSPIDER_PROGRESS_SECS": 7})
-        crawler.engine = SimpleNamespace(_slot=SimpleNamespace(scheduler=["a request"] * 2))
+        self.slot = SimpleNamespace(scheduler=["a request"] * 2, closing=None)
+        crawler.engine = SimpleNamespace(_slot=self.slot)
+        self.holder = SimpleNamespace(is_learning=False)
+        crawler.get_extension = lambda _: self.holder
         self.stats = crawler.stats
         self.progress = Progress.from_crawler(crawler)
         self.now = 100.0
@@ -78,14 +83,14 @@ class Told:
 
 def test_progress_line_shows_crawl_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     told = Told(monkeypatch)
-    assert told.progress.line() == EMPTY.replace("0 queued", "2 queued")
+    assert str(told.progress.progress()) == EMPTY.replace("0 queued", "2 queued")
     for name, value in STATS.items():
         told.stats.set_value(name, value)
     told.now = 112.0
-    line = "30 pages, 20 items, 5 held, 2 queued, 3 sites known, 2.5 pages/s"
-    assert told.progress.line() == line
+    counts = "1,030 pages (1,010 not modified), 20 items, 5 held, 2 queued, 3 sites known"
+    assert str(told.progress.progress()) == f"reading: {counts}, 85.8 pages/s"
     told.now = 100.0
-    assert told.progress.line().endswith(" 30000.0 pages/s"), "no clock is that fine"
+    assert told.progress.progress().rate == 1_030_000, "no clock is that fine"
 
 
 def test_progress_is_logged_periodically_and_at_end(
@@ -93,12 +98,17 @@ def test_progress_is_logged_periodically_and_at_end(
 ) -> None:
     told = Told(monkeypatch)
     loop: Any = told.progress.loop
-    assert loop.every == [(7.0, False)]
+    assert loop.every == [(1.0, False)]
     with caplog.at_level(logging.INFO):
-        loop.function()
+        for told.now in (101.0, 107.0):
+            loop.function()
+        told.holder.is_learning = True
+        for told.now in (108.0, 109.0):
+            loop.function()
+        told.holder.is_learning, told.slot.closing = False, object()
         told.progress.closed()
-    line = told.progress.line()
-    assert caplog.messages == [line, line]
+    phases = [line.partition(":")[0] for line in caplog.messages]
+    assert phases == ["reading", "learning", "writing"]
     assert not loop.running
     told.progress.closed()
 
@@ -112,7 +122,7 @@ def test_terminal_progress_line_is_renewed_every_second(
     assert loop.every == [(1.0, False)]
     with caplog.at_level(logging.INFO):
         told.progress.closed()
-    assert live.done == ["start", (told.progress.line()[:20], True), "stop"]
+    assert live.done == ["start", (str(told.progress.progress())[:20], True), "stop"]
     assert not caplog.messages
 
 

@@ -7,13 +7,16 @@ import logging
 import signal
 import subprocess
 import sys
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from contentspider.crawl.progress import CrawlProgress
 from contentspider.ground.engines import ForgottenError, LocalEngine
-from contentspider.run import jobs
+from contentspider.run import jobs, progress
 from contentspider.run.jobs import MOST_FORGOTTEN, Jobs
+from contentspider.run.progress import RunProgress
 from contentspider.run.results import SiteResult
 from contentspider.run.sitesfile import PlannedSite
 from tests.conftest import TIMEOUT, read_jsonl, run, serve
@@ -61,23 +64,53 @@ def test_forgotten_jobs_are_submitted_again(
     assert (result.outcome, len(submitted)) == (outcome, min(times, MOST_FORGOTTEN) + 1)
 
 
-def test_progress_names_sites_places_failures_and_speed(
+def test_run_logs_phases_of_sites_and_line_about_all(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(jobs, "PROGRESS_SECS", 0)
+    clock = SimpleNamespace(now=0.0)
+    monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=lambda: clock.now))
+    monkeypatch.setattr(progress, "live_line", lambda: None)
     caplog.set_level(logging.INFO)
     tea, milk = (PlannedSite(name, {}) for name in ("tea", "milk"))
-    told = jobs.Progress(5, lambda site: ("host:7", 200) if site is tea else ("", 0))
+    reading, learning = CrawlProgress("reading", 200, 150), CrawlProgress("learning", 300)
+    now: dict[str, tuple[str, CrawlProgress | None]] = {"tea": ("host:7", reading)}
+    told = RunProgress(5, lambda site: now.get(site.name, ("", None)), 1.0)
     results = {
         "a": SiteResult("a", "complete", items=20),
         "b": SiteResult("b", "error"),
         "c": SiteResult("c", "not_due"),
     }
-    told.report({"tea": (tea, None), "milk": (milk, None)}, results)
-    assert told._thread
-    told._thread.join()
-    assert "3 of 5 sites done, 1 failed, " in caplog.text
-    assert "running: tea on host:7 (200 pages)" in caplog.text
+
+    def look() -> list[str]:
+        caplog.clear()
+        clock.now += 2
+        with told:
+            told.report({"tea": (tea, None), "milk": (milk, None)}, results)
+        return caplog.messages
+
+    (line,) = look()
+    assert line.startswith("tea on host:7: reading: 200 pages (150 not modified)")
+    assert look() == [], "the phase is the same"
+    now["tea"] = "here", learning
+    assert look() == [f"tea: {learning}"]
+    clock.now += 60
+    (line,) = look()
+    assert line.startswith("3 of 5 sites done, 1 failed; running: tea: learning: 300 pages")
+
+
+def test_run_on_terminal_shows_moving_line_for_each_site(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[str] = []
+    live = SimpleNamespace(
+        console=SimpleNamespace(width=14),
+        start=lambda: None,
+        stop=lambda: None,
+        update=lambda text, refresh: shown.append(text),
+    )
+    monkeypatch.setattr(progress, "live_line", lambda: live)
+    sites = {name: (PlannedSite(name, {}), None) for name in ("tea", "milk")}
+    with RunProgress(2, lambda site: ("here", None), 0.0) as told:
+        told.report(sites, {})
+    assert shown == ["tea: begins\nmilk: begins\n0 of 2 sites d", ""]
 
 
 @pytest.mark.parametrize(

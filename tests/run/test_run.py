@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import sqlite3
 import subprocess
 import sys
 from contextlib import closing
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -46,7 +48,7 @@ def sites_file(folder: Path, **urls: str) -> Path:
     return path
 
 
-def told(path: Path) -> tuple[dict[str, object], dict[str, dict[str, object]]]:
+def told(path: Path) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
     """Return what a summary says, and what it says of each site."""
     summary = json.loads(path.read_text())
     return summary, {site["site"]: site for site in summary["sites"]}
@@ -101,20 +103,53 @@ def test_failing_site_does_not_affect_others_and_finished_sites_are_not_due(
     assert summary["started"] <= down["started"] <= down["ended"] <= good["started"]
     assert good["ended"] <= summary["ended"]
     assert (down["outcome"], down["exit_code"], down["items"]) == ("nothing_read", 3, 0)
+    assert (good["pages"], good["changes"]["new"], good["due"] > good["ended"]) == (4, 4, True)
+    assert (down["pages"], down["failures"], down["down_since"]) == (0, 1, down["started"])
     assert f"{REFUSED} could not be read: the server refuses connections" in down["reasons"]
     assert len(read_jsonl(file.parent / "good.jsonl")) == 4
     for name, begins in (("good", "INFO: good: begins"), ("down", "INFO: down: begins")):
         assert begins in done.stderr
         assert str(sites[name]["log"]) == str(file.parent / STATE / "logs" / f"{name}.log")
-    assert "INFO: good: complete after " in done.stderr
+    time = r"(?m)^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d "
+    assert re.search(time + "INFO: good: complete after ", done.stderr)
+    *_, head, first, second, _, sentence = done.stderr.splitlines()
+    assert head.split() == "site outcome pages new changed gone quality duration".split()
+    assert first.split()[:7] == ["down", "nothing", "read", "0", "0", "0", "0"]
+    assert second.split()[:6] == ["good", "complete", "4", "4", "0", "0"]
+    assert sentence.startswith("exit code 4: ")
+    assert "to look at: down" in sentence
     assert "WARNING: down: nothing read after " in done.stderr
     assert "4 items" in (file.parent / STATE / "logs" / "good.log").read_text()
 
+    both = json.loads(run("status", "--json", cwd=file.parent).stdout)
+    assert [(told["site"], told["outcome"]) for told in both] == [
+        ("down", "nothing_read"),
+        ("good", "complete"),
+    ], "those to look at come first"
+    assert (both[1]["pages"], both[1]["changes"]["new"], both[1]["doubtful"]) == (4, 4, 0)
+    assert (both[1]["f1"], both[1]["due"]) == (good["f1"], good["due"])
+    assert both[0]["down_since"] == down["started"]
+    head, first, second = run("status", cwd=file.parent).stdout.splitlines()
+    assert head.split()[:3] == ["site", "last", "crawl"]
+    assert f"down since {down['started'][:10]}" in first
+    assert second.startswith("good")
+
     site.requests.clear()
-    done = run(*arguments, "--due", cwd=tmp_path / "elsewhere", check=False)
-    assert "down: resumes" in done.stderr, "what is unfinished is due at once"
+    run(*arguments, "--due", cwd=tmp_path / "elsewhere")
     _, sites = told(tmp_path / "elsewhere" / "summary.json")
-    assert (sites["good"]["outcome"], site.requests) == ("not_due", [])
+    outcomes = sites["good"]["outcome"], sites["down"]["outcome"]
+    assert (outcomes, site.requests) == (("not_due", "not_due"), [])
+    assert sites["down"]["down_since"] == down["started"]
+    result = file.parent / STATE / "logs" / "down.result.json"
+    day_before = datetime.fromisoformat(str(down["started"])) - timedelta(days=1)
+    result.write_text(result.read_text().replace(str(down["started"]), day_before.isoformat()))
+    done = run(*arguments, "--due", cwd=tmp_path / "elsewhere")
+    assert "down: resumes" in done.stderr
+    assert f"down: still down since {day_before.date()}" in done.stderr
+    assert done.stderr.splitlines()[-1].startswith("exit code 0: "), "the code is told once"
+    _, sites = told(tmp_path / "elsewhere" / "summary.json")
+    assert (sites["down"]["outcome"], sites["down"]["failures"]) == ("incomplete", 2)
+    assert sites["down"]["due"] > (datetime.now(timezone.utc) + timedelta(days=1.8)).isoformat()
     assert (file.parent / STATE / "logs" / "down.previous.log").exists()
 
     done = run(*arguments, "--only", "good", cwd=tmp_path / "elsewhere")
@@ -135,7 +170,7 @@ def test_run_reports_doubtful_templates(tmp_path: Path, site: Site) -> None:
         done = run("run", "sites.toml", "--summary", "s.json", cwd=tmp_path)
     _, sites = told(tmp_path / "s.json")
     assert sites["good"]["doubtful"] == []
-    (template,) = sites["doubtful"]["doubtful"]  # type: ignore[misc]
+    (template,) = sites["doubtful"]["doubtful"]
     assert site.url in str(template.pop("doubt"))
     assert template == {"site": key, "slot": NOTICE_SLOT, "pages": 6}
     said = f"6 pages of {key} with most text at {NOTICE_SLOT}; "

@@ -81,6 +81,26 @@ def test_interval_counts_from_start_of_crawl_with_tolerance() -> None:
     assert BEGAN + DAY / 2 < LastCrawl(BEGAN).due(DAY) < early
 
 
+@pytest.mark.parametrize(("failures", "days"), [(1, 1), (2, 2), (3, 4), (4, 8), (5, 8), (999, 8)])
+def test_site_that_is_down_is_due_after_doubled_intervals(failures: int, days: int) -> None:
+    result = SiteResult("tea", "incomplete", started=BEGAN.isoformat(), failures=failures)
+    last = LastCrawl(BEGAN - DAY, is_unfinished=True).with_result(result)
+    due = last.due(DAY)
+    assert BEGAN + days * DAY * 0.9 < due < BEGAN + days * DAY
+    assert last.due(None) == BEGAN - DAY, "without an interval it is due at once"
+
+
+def test_failures_in_a_row_are_counted_until_site_is_up() -> None:
+    first = SiteResult("tea", "nothing_read", started="1", failures=1, down_since="1")
+    second = SiteResult("tea", "incomplete", started="2", failures=1, down_since="2")
+    assert not first.after(None, None).is_still_down
+    third = second.after(second.after(first, None), None)
+    assert (third.failures, third.down_since, third.is_still_down) == (3, "1", True)
+    assert SiteResult("tea", "complete").after(third, None).failures == 0
+    assert run_outcome([third], False, is_scheduled=True) is Outcome.COMPLETE
+    assert run_outcome([third], False) is Outcome.INCOMPLETE
+
+
 def planned(name: str, interval: timedelta = DAY) -> PlannedSite:
     return PlannedSite(name, {"url": [f"http://{name}.example/"]}, interval)
 

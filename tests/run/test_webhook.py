@@ -264,6 +264,22 @@ def test_feed_has_the_newest_changes_first(
     assert feed["items"][0]["url"] == "http://e.org/6"
     assert "http://e.org/1" in feed["items"][0]["content_text"]
     assert len({item["id"] for item in feed["items"]}) == 6
+    for options, count in (
+        (["e.org"], 6),
+        (["e.org", "--only", "gone"], 1),
+        (["--since", "yesterday"], 6),
+        (["--since", "2999-01-01"], 0),
+    ):
+        assert main(["changes", *options, "--state-dir", "."]) == 0
+        lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+        assert len(lines) == count, options
+    table = ["--format", "table", "--since", "yesterday", "--state-dir", "."]
+    assert main(["changes", *table]) == 0
+    head, *rows = capsys.readouterr().out.splitlines()
+    assert head.split() == ["when", "change", "share", "title", "what", "page"]
+    (moved,) = (row for row in rows if " moved " in row)
+    assert "Dam" in moved
+    assert moved.endswith("http://e.org/6")
     options = ["--format", "feed", "--only", "gone", "--since", "2000-01-01"]
     assert main(["changes", "e.org", *options, "--state-dir", "."]) == 0
     (item,) = json.loads(capsys.readouterr().out)["items"]

@@ -29,8 +29,9 @@ pytest.importorskip("starlette")
 pytest.importorskip("httpx2")
 from starlette.testclient import TestClient
 
+from contentspider.state.crawls.entries import last_crawl
 from contentspider.state.stores.models import ModelStore
-from contentspider.web.app import Access, last_crawl, make_app
+from contentspider.web.app import Access, make_app
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -133,6 +134,16 @@ def test_search_page_shows_hits_snippets_and_facets(client: TestClient) -> None:
     assert 'href="/?q=sea"' in german, "the way back to all languages"
     assert "No page was found" in client.get("/", params={"q": "zebra"}).text
     assert "<mark>検索</mark>" in client.get("/", params={"q": "検索"}).text
+
+
+def test_page_offers_only_what_narrows_or_orders_in_plain_words(client: TestClient) -> None:
+    page = client.get("/", params={"q": "wide sea"}).text
+    aside = page.partition("<aside")[2].partition("</aside>")[0]
+    assert "language=de" in aside and "language=en" in aside
+    assert "site=" not in aside and "page_type=" not in aside, "each has one value"
+    texts = re.findall(r"<(?:h2|a [^>]*)>([^<]*)", aside)
+    assert "sort=published_at" in aside and not [text for text in texts if "_" in text]
+    assert page.index('id="filters"') < page.index("<aside"), "a button for narrow windows"
 
 
 def test_search_page_names_corrected_words(client: TestClient) -> None:

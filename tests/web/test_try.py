@@ -92,7 +92,7 @@ def test_page_is_shown_beside_result_of_its_site_model(client: TestClient, site:
     path, shown = tried(client, f"{site.url}/3", 10)
     # /all, which is not there, is one of those that are asked for.
     assert re.search("With (9|10) more pages of its site", shown)
-    assert "on this site F1 0." in shown and "(predicted)" in shown
+    assert "on this site F1 0." in shown and "(predicted;" in shown
     item = client.get(f"{path}/site/item.json").json()
     assert item["content"].splitlines()[-2:] == [prose(3), prose(3, 2)]
     assert len({line for line in site.requests if line != "/robots.txt"}) >= 11

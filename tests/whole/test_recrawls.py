@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from contentspider.recrawl.changes import CHANGES
 from contentspider.state.book.book import Book
 from contentspider.state.crawls.entries import Entries
 from contentspider.state.outcome import Outcome
@@ -71,7 +72,8 @@ class Recrawls:
 
     def records(self) -> list[Record]:
         """Return the records since the last call, paths in place of addresses."""
-        done = run("changes", self.site.url, "--since", str(self.seq), cwd=self.folder)
+        options = ("--since", str(self.seq), "--only", ",".join(CHANGES))
+        done = run("changes", self.site.url, *options, cwd=self.folder)
         found = [json.loads(line) for line in done.stdout.splitlines()]
         self.seq = found[-1]["seq"] if found else self.seq
         for record in found:

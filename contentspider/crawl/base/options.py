@@ -256,7 +256,8 @@ class CrawlOptions:
         " crawl ends, and can be resumed later.", minimum=0,
     )
     progress_secs: float = option(
-        10.0, "Seconds between progress lines in a log (1 in a terminal); 0: no progress lines.",
+        10.0, "Seconds between progress lines in a log (1 in a terminal), which also has a line"
+        " when the phase of the crawl changes (reading, learning, writing); 0: no progress lines.",
         minimum=0,
     )
     monitor_min_kept: float = option(

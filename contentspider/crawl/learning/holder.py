@@ -81,6 +81,11 @@ class ItemHolder(Component):
         bindings.model_of = lambda url: self.site(url).model
         return bindings
 
+    @property
+    def is_learning(self) -> bool:
+        """Whether a site is being learned, or its held items are being sent."""
+        return any(state.is_busy for state in self.sites.values())
+
     def site(self, url: str) -> SiteState:
         """Return the state of the site of an address; loads the stored model the first time."""
         return self.state_of(self.keys.key(url))
@@ -272,7 +277,7 @@ class ItemHolder(Component):
                 self.begin_work(state)
             elif state.is_early and state.model and not state.is_busy:
                 state.work = asyncio.create_task(self.learning.relearn(state))
-        if any(state.is_busy for state in self.sites.values()):
+        if self.is_learning:
             raise DontCloseSpider
 
     async def finish(self) -> None:

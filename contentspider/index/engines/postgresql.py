@@ -46,7 +46,7 @@ from contentspider.index.schema import (
     Manifest,
     SchemaMismatchError,
 )
-from contentspider.index.term_engine import TermEngine
+from contentspider.index.term_engine import MAX_TITLES, TITLE_SCORE, TermEngine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -55,6 +55,7 @@ if TYPE_CHECKING:
 
     from contentspider.index.engine import Query, Refusal
     from contentspider.index.schema import Field
+    from contentspider.index.titles import Titled
     from contentspider.index.words import Term
 
     Connection = psycopg.Connection[dict[str, Any]]
@@ -80,6 +81,11 @@ WEIGHTS = [
     next((weight / max(LETTERS) for weight, letter in LETTERS.items() if letter == rank), 0.0)
     for rank in "DCBA"
 ]
+# The letters of titles, headings and texts of links. A page that has the words of a query there in
+# their order has its score multiplied.
+PHRASED = "".join(letter for weight, letter in LETTERS.items() if weight > min(LETTERS))
+PHRASE_WEIGHT = 2.0
+TITLE_LETTER = LETTERS[FIELDS_BY_NAME["title"].weight]  # no other text has it
 COLUMNS = sql.SQL(", ").join(map(sql.Identifier, FIELDS_BY_NAME))
 STATE = sql.SQL(", ").join(map(sql.Identifier, STATE_FIELDS))
 TYPES = {Kind.NUMBER: "bigint", Kind.STORED: "json", Kind.DATE: "timestamptz"}
@@ -307,44 +313,54 @@ class PostgreSQLEngine(TermEngine):
         )
         return {row["word"]: row["documents"] for row in rows}
 
-    def _search_terms(self, query: Query, terms: Sequence[Term], match_all: bool) -> Results:
-        words = (" & " if match_all else " | ").join(map(_match_term, terms))
-        conditions: list[sql.Composable] = [
-            sql.SQL("words @@ %(words)s::tsquery" if words else "true")
-        ]
-        conditions += [
-            sql.SQL("{} = ANY({})").format(sql.Identifier(name), sql.Placeholder(name))
-            for name in query.filters
-        ]
-        own_conditions, own_values = field_conditions(query.required)
+    def _titles_with(
+        self, phrase: tuple[str, ...], query: Query
+    ) -> Iterable[tuple[str | int, str]]:
+        conditions, values = _conditions(query, _phrase(phrase, TITLE_LETTER))
+        rows = self._execute(
+            "SELECT id, title FROM {table} WHERE {conditions} ORDER BY length(title), id"
+            " LIMIT %(most)s",
+            {"conditions": conditions},
+            most=MAX_TITLES,
+            **values,
+        )
+        return [(row["id"], row["title"] or "") for row in rows]
+
+    def _search_terms(
+        self, query: Query, groups: Sequence[Sequence[Term]], titles: Titled
+    ) -> Results:
+        words = " | ".join(f"({' & '.join(map(_match_term, terms))})" for terms in groups)
+        conditions, values = _conditions(query, words)
         parts = {
-            "conditions": sql.SQL(" AND ").join([*conditions, *own_conditions]),
+            "conditions": conditions,
             "order": order_terms(query.order),
             "facets": sql.SQL(", ").join(map(sql.Identifier, FACETS)),
-        }
-        # PostgreSQL rejects texts with NUL. No document has such a value.
-        values = own_values | {
-            name: [without_nul(value) for value in values]
-            for name, values in query.conditions.items()
         }
         counts = self._execute(
             "SELECT {facets}, grouping({facets}) AS other, count(*) AS documents FROM {table}"
             " WHERE {conditions} GROUP BY GROUPING SETS ((), {facets})",
             parts,
-            words=words,
             **values,
         )
         rows = self._execute(
             "SELECT {columns},"
-            " ts_rank_cd(%(weights)s::real[], words, %(words)s::tsquery, 1)::float8"
-            " * CASE WHEN page_type = ANY(%(demoted)s) THEN %(demoted_weight)s ELSE 1 END AS score"
+            " sqrt(ts_rank_cd(%(weights)s::real[], words, %(words)s::tsquery, 1)::float8)"
+            " * ts_rank(%(weights)s::real[], words, %(words)s::tsquery, 1)::float8"
+            " * CASE WHEN words @@ %(phrases)s::tsquery THEN %(phrase_weight)s ELSE 1 END"
+            " * CASE WHEN page_type = ANY(%(demoted)s) THEN %(demoted_weight)s ELSE 1 END"
+            " + CASE WHEN id = ANY(%(equal)s) THEN 2 * %(title_score)s"
+            " WHEN id = ANY(%(alike)s) THEN %(title_score)s ELSE 0 END AS score"
             " FROM {table} WHERE {conditions} ORDER BY {order}score DESC, id"
             " LIMIT %(limit)s OFFSET %(offset)s",
             parts,
-            words=words,
             weights=WEIGHTS,
             demoted=list(DEMOTED_TYPES),
             demoted_weight=DEMOTED_WEIGHT,
+            equal=list(titles.equal),
+            alike=list(titles.alike),
+            title_score=TITLE_SCORE,
+            phrases=" | ".join(_first_forms(terms) for terms in groups if len(terms) > 1),
+            phrase_weight=PHRASE_WEIGHT,
             limit=query.limit,
             offset=query.offset,
             **values,
@@ -357,7 +373,6 @@ class PostgreSQLEngine(TermEngine):
                 " jsonb_array_elements_text(own #> %(path)s::text[]) AS text WHERE {conditions}"
                 " GROUP BY text.value ORDER BY documents DESC, text.value LIMIT %(most)s",
                 parts,
-                words=words,
                 path=[TEXT, name],
                 most=MAX_COUNTED,
                 **values,
@@ -441,10 +456,43 @@ def _column_type(field: Field) -> LiteralString:
     return column_type + "[]" if field.is_list else column_type
 
 
+def _conditions(query: Query, words: str) -> tuple[sql.Composable, dict[str, object]]:
+    """Return the conditions of the filters of a query and of the tsquery *words* (none if ""), and
+    the values of their placeholders.
+    """
+    conditions: list[sql.Composable] = [sql.SQL("words @@ %(words)s::tsquery" if words else "true")]
+    conditions += [
+        sql.SQL("{} = ANY({})").format(sql.Identifier(name), sql.Placeholder(name))
+        for name in query.filters
+    ]
+    own_conditions, own_values = field_conditions(query.required)
+    # PostgreSQL rejects texts with NUL. No document has such a value.
+    values = (
+        {"words": words}
+        | own_values
+        | {
+            name: [without_nul(value) for value in values]
+            for name, values in query.conditions.items()
+        }
+    )
+    return sql.SQL(" AND ").join([*conditions, *own_conditions]), values
+
+
 def _match_term(term: Term) -> str:
     """Return the tsquery that matches any form of a term."""
-    phrases = [" <-> ".join(map(_lexeme, phrase)) for phrase in term]
-    return f"({' | '.join(phrases)})"
+    return f"({' | '.join(map(_phrase, term))})"
+
+
+def _first_forms(terms: Sequence[Term]) -> str:
+    """Return the tsquery for the words of some terms in this order in `PHRASED` texts."""
+    return _phrase([word for term in terms for word in term[0]], PHRASED)
+
+
+def _phrase(words: Sequence[str], letters: str = "") -> str:
+    """Return the tsquery for a phrase of words, maybe of those with the weights *letters* only."""
+    return " <-> ".join(
+        f"{_lexeme(word)}:{letters}" if letters else _lexeme(word) for word in words
+    )
 
 
 def _record(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -29,22 +29,25 @@ from contentspider.index.engines.tantivy_terms import (
     own_path,
     page_id,
     pages_only,
+    to_matches_query,
     to_query,
     to_record,
     to_state,
     to_tantivy,
+    to_titles_query,
     with_order_value,
 )
 from contentspider.index.errors import EngineDownError, EngineError, IndexDamagedError, redacted_url
 from contentspider.index.own_fields import TEXT
 from contentspider.index.schema import FACETS, TEXT_FIELDS, Document, DocumentState, Manifest
-from contentspider.index.term_engine import TermEngine
+from contentspider.index.term_engine import MAX_TITLES, TermEngine
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from contentspider.index.engine import Query
     from contentspider.index.filters import Order
+    from contentspider.index.titles import Titled
     from contentspider.index.words import Term
 
 MANIFEST = "contentspider.json"
@@ -202,15 +205,26 @@ class TantivyEngine(TermEngine):
                 counts.update(dict(searcher.terms_with_prefix(text.name, prefix)))
         return counts
 
-    def _search_terms(self, query: Query, terms: Sequence[Term], match_all: bool) -> Results:
-        tantivy_query = to_query(query, terms, match_all)
-        pages_query = pages_only(tantivy_query)
+    def _titles_with(
+        self, phrase: tuple[str, ...], query: Query
+    ) -> Iterable[tuple[str | int, str]]:
+        with self._reading() as index:
+            searcher = index.searcher()
+            hits = searcher.search(to_titles_query(query, phrase), MAX_TITLES, count=False).hits
+            records = [to_record(searcher.doc(address)) for _, address in hits]
+        return [(record["id"], record["title"]) for record in records]
+
+    def _search_terms(
+        self, query: Query, groups: Sequence[Sequence[Term]], titles: Titled
+    ) -> Results:
+        tantivy_query = to_query(query, groups, titles)
+        pages_query = to_matches_query(query, groups)
         with self._reading() as index:
             searcher = index.searcher()
             pages = searcher.search(pages_query, 1)
             total: int = pages.count  # type: ignore[attr-defined] # missing in the stubs
             if query.order:
-                hits = _sorted_hits(searcher, pages_query, query, query.order)
+                hits = _sorted_hits(searcher, pages_only(tantivy_query), query, query.order)
             else:
                 count = min(query.offset + query.limit, total)
                 scores = _best_pages(searcher, tantivy_query, pages_query, count)
@@ -218,8 +232,9 @@ class TantivyEngine(TermEngine):
                 hits = [Hit(record, scores[record["id"]]) for record in records]
             facets = _facet_counts(searcher, pages_query, FACETS)
             paths = {own_path(TEXT, name): f"fields.{name}" for name in query.counted}
-            own_counts = _facet_counts(searcher, pages_query, list(paths))
-            facets |= {paths[path]: counts for path, counts in own_counts.items()}
+            if paths:
+                own_counts = _facet_counts(searcher, pages_query, list(paths))
+                facets |= {paths[path]: counts for path, counts in own_counts.items()}
             return Results(hits, total, facets)
 
     @contextmanager

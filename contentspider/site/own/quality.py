@@ -94,7 +94,10 @@ class Quality:
         """Return the quality as JSON values, for `parse`."""
         lists = {
             "worst": [list(page) for page in self.worst],
-            "templates": [template._asdict() for template in self.templates],
+            "templates": [
+                template._asdict() | {"examples": list(template.examples)}
+                for template in self.templates
+            ],
         }
         return asdict(self) | lists
 

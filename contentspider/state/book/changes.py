@@ -9,7 +9,7 @@ import json
 import logging
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
 from contentspider.ground.errors import DAMAGE, ContentSpiderError
@@ -33,6 +33,7 @@ RECORD = (
 # What wrote a record that a visit had written before: the end of the crawl, which has found that a
 # known page moved to the page.
 BY_MOVE = "move"
+DAYS = {"today": timedelta(), "yesterday": timedelta(days=1)}
 LAST_CRAWL = "(SELECT max(number) FROM crawls WHERE ended != '')"
 IS_PUBLISHED = "run <= (SELECT run FROM published)"
 
@@ -186,18 +187,20 @@ class Changes:
 
 def parse_since(text: str) -> tuple[int, str]:
     """Return the number and the time after which `Changes.records` yields records, from a text
-    with either of them. Raises `ContentSpiderError`.
+    with either of them, or with "today" or "yesterday" (in UTC). Raises `ContentSpiderError`.
 
     >>> parse_since("12"), parse_since("2026-11-22T10:00+01:00")
     ((12, ''), (0, '2026-11-22T09:00:00+00:00'))
     """
     if text.isascii() and text.isdigit() and len(text) < 19:
         return int(text), ""
+    if text in DAYS:
+        text = (datetime.now(timezone.utc) - DAYS[text]).date().isoformat()
     try:
         time = datetime.fromisoformat(text.replace("Z", "+00:00"))
         zoned = time if time.tzinfo else time.replace(tzinfo=timezone.utc)
         return 0, zoned.astimezone(timezone.utc).isoformat(timespec="seconds")
     except (ValueError, OverflowError):
         raise ContentSpiderError(
-            f"{text!r} is neither a record's number nor a date like 2026-11-22"
+            f"{text!r} is neither a record's number nor a date like 2026-11-22 or yesterday"
         ) from None

@@ -5,18 +5,20 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Iterator, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from contentspider.ground.errors import DAMAGE
+from contentspider.ground.errors import DAMAGE, ContentSpiderError
 from contentspider.recrawl.changes import LIVE
 from contentspider.site.models.record import HASH_PART
 from contentspider.state.book.anchors import RECORD_KIND
 from contentspider.state.book.changes import IS_PUBLISHED, BookPosition
 from contentspider.state.book.pages import IS_LIVE, PUBLISHED
-from contentspider.state.crawls.books import read_book
+from contentspider.state.crawls.books import last_run, read_book
+from contentspider.state.outcome import FINISHED
 
 logger = logging.getLogger(__name__)
 
@@ -166,3 +168,21 @@ ENTRIES = (
     "SELECT id, seq, item_hash, state, item, first_seen, changed_at, anchors FROM pages"  # noqa: S608
     f" WHERE {PUBLISHED}"
 )
+
+
+def last_crawl(book: Path) -> dict[str, Any] | None:
+    """Return the results of the last crawl in a book; None if the book cannot be read, or if none
+    of its crawls has ended.
+    """
+    run, hidden = last_run(book)
+    with suppress(ContentSpiderError), closing(Entries(book)) as entries:
+        results, pages = entries.last_crawl(), entries.live_count()
+        if results is None and run is not None and run.ended:
+            results = {"ended": run.ended, "changes": {}}
+        if results is not None:
+            outcome = (run.reason or "") if run is not None else ""
+            if not pages and outcome == FINISHED:
+                outcome = "content_hidden" if hidden else "nothing_read"
+            told = {"hidden": hidden, "outcome": outcome}
+            return {"name": book.stem, "pages": pages, **results, **told}
+    return None

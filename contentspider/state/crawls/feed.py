@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 # What feeds and webhooks report, unless the user chooses other kinds: the changes of the site.
 REPORTED_KINDS = tuple(kind for kind in CHANGES if kind not in (UNCHANGED, REFILTERED))
 MAX_FEED_ITEMS = 100
+ROW_HEAD = ("when", "change", "share", "title", "what", "page")
+MAX_CELL_CHARS = 48
 
 
 def change_id(crawl: str, record: Mapping[str, Any]) -> str:
@@ -35,17 +37,12 @@ def json_feed(
     for record in reversed(newest):
         change, url = str(record["change"]), str(record["url"])
         title = known.item(record["id"]).get("title") or url
-        details = [change, record["reason"]]
-        if record["previous_url"]:
-            details.append(f"before at {record['previous_url']}")
-        for name, (before, now) in record["fields"].items():
-            details.append(f"{name}: {_shown(before)} → {_shown(now)}")
         items.append(
             {
                 "id": change_id(crawl, record),
                 "url": url,
                 "title": f"{change.capitalize()}: {title}",
-                "content_text": ", ".join(filter(None, details)),
+                "content_text": ", ".join(filter(None, [change, _details(record)])),
                 "date_published": record["at"],
                 "_contentspider": record,
             }
@@ -55,6 +52,35 @@ def json_feed(
         "title": f"Changes of {crawl}",
         "items": items,
     }
+
+
+def change_rows(known: KnownPages, records: Iterable[Mapping[str, Any]]) -> list[list[str]]:
+    """Return a row of `ROW_HEAD` for each change record, for a table on a terminal."""
+    return [
+        [
+            record["at"][:16].replace("T", " "),
+            record["change"],
+            f"{record['change_ratio'] or 0:.0%}",
+            _short(str(known.item(record["id"]).get("title") or "")),
+            _short(_details(record)),
+            record["url"],
+        ]
+        for record in records
+    ]
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= MAX_CELL_CHARS else text[: MAX_CELL_CHARS - 1] + "…"
+
+
+def _details(record: Mapping[str, Any]) -> str:
+    """Return what a change record says beside its kind: the reason, and values of own fields."""
+    details = [record["reason"]]
+    if record["previous_url"]:
+        details.append(f"before at {record['previous_url']}")
+    for name, (before, now) in record["fields"].items():
+        details.append(f"{name}: {_shown(before)} → {_shown(now)}")
+    return ", ".join(filter(None, details))
 
 
 def _shown(value: Any) -> str:
