@@ -5,7 +5,8 @@
 # Guess: a group is ours if its User-agent line has our whole product token, and a line that RFC
 #   9309 does not define changes no group.
 # Seen: any name with which a word of our user agent begins is ours: "tea", and even "t", for
-#   "teabot/1.0", and "bot" because of the address "(+https://e.example/bot)". Such a group replaces the one for "*", so that all is allowed, or all forbidden, by
+#   "teabot/1.0", and "bot" because of the address "(+https://e.example/bot)". Such a group replaces
+#   the one for "*", so that all is allowed, or all forbidden, by
 #   rules for another robot. A Crawl-delay or an unknown line between two User-agent lines ends the
 #   group, so that the first robot has no rules (RFC 9309, 2.2.4: other records must not interfere).
 #   "User-agent: teabot/2.0" is not obeyed by teabot 1.0; Google's parser stops at the slash.
