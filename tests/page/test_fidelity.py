@@ -16,24 +16,9 @@ from contentspider.page.input.serialization import from_record, to_record
 from contentspider.page.tree.code import code_language
 from contentspider.page.tree.resolver import Resolver
 from contentspider.page.write.markdown import write_markdown
-from contentspider.page.write.markup import write_html
-from contentspider.page.write.output import to_text
 from contentspider.page.write.passages import to_passages
 from contentspider.page.write.structure import parts
-
-ADDRESS = "https://e.example/a"
-
-
-def markdown(body: str) -> str:
-    return write_markdown(parts(Page.from_html(body, ADDRESS).content.blocks, Resolver(ADDRESS)))
-
-
-def markup(body: str) -> str:
-    return write_html(parts(Page.from_html(body, ADDRESS).content.blocks, Resolver(ADDRESS)))
-
-
-def text(body: str) -> str:
-    return to_text(Page.from_html(body, ADDRESS).content.blocks)
+from tests.written import ADDRESS, markdown, markup, text
 
 
 @pytest.mark.parametrize(
