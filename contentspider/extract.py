@@ -47,8 +47,9 @@ MAX_KEPT = 500
 
 
 def _stored(models: Path, site: str, options: LearningOptions) -> Knowledge:
-    """Return what the folder *models* knows of *site*. It has a folder for each site, or is the
-    folder of one model. Warns if the model knows other examples. Raises `ContentSpiderError`.
+    """Return the knowledge about *site* in the folder *models*, which has a folder for each
+    site, or is the folder of one model. Warns if the model knows other examples. Raises
+    `ContentSpiderError`.
     """
     folder = models if (models / MANIFEST).is_file() else models / site
     try:

@@ -222,7 +222,7 @@ def extract_column(
     except ``url`` and ``site``; it never raises an error.
 
     Raises `MissingExtraError` without the ``parquet`` extra, ValueError if the columns differ in
-    length, and `ContentSpiderError` if *models* is no store of models.
+    length, and `ContentSpiderError` if *models* is not a store of models.
     """
     require("parquet", "extract_column")
     lists = extract_lists(

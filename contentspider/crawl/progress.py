@@ -35,8 +35,8 @@ TERMINAL_VARIABLES = ("FORCE_COLOR", "TTY_COMPATIBLE")
 @dataclass(frozen=True, slots=True)
 class CrawlProgress:
     """How far a run of a crawl is: its *phase*, the pages that it has read (*not_modified* of them
-    were not sent, because they have not changed), its items, those that are *held* until their site
-    is learned, the addresses in the queue, the sites with a model, and the pages a second.
+    were not sent, because they have not changed), its items, the items that are *held* until their
+    site is learned, the addresses in the queue, the sites with a model, and the pages a second.
     """
 
     phase: str

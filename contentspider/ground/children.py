@@ -1,7 +1,7 @@
 """Runs functions of ours in child processes: pages and files of strangers may crash, hang or fill
 the process that reads them.
 
-A server (`contentspider.ground.child_process`) has loaded what the functions need, and forks for
+A server (`contentspider.ground.child_process`) has loaded the functions' libraries, and forks for
 each request, so that a child begins in milliseconds. It starts with the first request, and ends
 with the process that started it. A child is killed when the process that waits for it ends. Its
 temporary files are deleted when it has ended, also when it was killed. Where nothing can be forked,

@@ -39,7 +39,7 @@ REDIRECTS = (301, 302, 303, 307, 308)
 PORTS = {"http": 80, "https": 443}
 CHUNK = 65_536
 NO_HEADERS: Mapping[str, str] = MappingProxyType({})
-# What a request can raise: no connection, no answer in time, or one that is no HTTP.
+# Errors of a request: no connection, no answer in time, or an answer that is not HTTP.
 FAILURES = (OSError, HTTPException, ValueError, zlib.error)
 KINDS = ("text/html", "application/xhtml+xml", "text/plain", "")
 

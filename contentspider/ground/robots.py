@@ -15,7 +15,7 @@ AGENT_LINE = re.compile(
 RULE_LINE = re.compile(r"\s*(?:allow|d[a-z]*l[ao]w)\b", re.IGNORECASE)
 DISALLOW_LINE = re.compile(r"\s*d[a-z]*l[ao]w\b", re.IGNORECASE)
 LINE_END = re.compile(r"\r\n?|\n")
-# A name of a user agent: its first word, and words with a version, but for parts of addresses.
+# A name of a user agent: its first word, and words with a version, except in addresses.
 NAME = re.compile(r"^[\w-]+|(?<![\w./:@-])[\w-]+(?=/[\d.])", re.ASCII)
 NO_TOKEN = re.compile(r"[^a-z_-]")
 EVERY_AGENT = "*"
@@ -28,7 +28,7 @@ class RobotsTxt:
     """
 
     def __init__(self, text: str) -> None:
-        # A byte order mark, or what is left of one.
+        # A byte order mark, or its remains.
         self._lines = LINE_END.split(text.lstrip("\ufeff\ufffd"))
         self._rules: dict[str, Protego] = {}
 

@@ -27,7 +27,7 @@ MAX_WORD_CHARS = 40
 ENDING_CHARS = (0, 0, 0, 1, 3)
 # Soft hyphens, zero-width spaces and variation selectors. The joiners stay, which shape letters.
 INVISIBLE = re.compile("[\u00ad\u200b\u2060\ufe00-\ufe0f\ufeff\U000e0100-\U000e01ef]")
-# What a text may have within a word, and a searched word lacks.
+# Characters that words in a text may contain, but searched words do not.
 LEFT_OUT = re.compile(OPTIONAL.pattern.removesuffix("]") + "\u200c\u200d]")
 HALF_WIDTH = re.compile("[\uff66-\uffdc]+")
 

@@ -45,7 +45,7 @@ UNIT = re.compile(f"[{LETTERS}](?:[^\\w\\s]|(?<=[{JOINERS}])[{LETTERS}])*")
 LETTER = re.compile(f"[{LETTERS}]")
 SOUTH_EAST_LETTER = re.compile(f"[{SOUTH_EAST}]")
 WORD = re.compile(rf"[{LETTERS}](?:[{LETTERS}]|[^\w\s])*|[^\W{LETTERS}][^\s{LETTERS}]*")
-# A raised digit or a fraction after a digit is no part of its number: 10³, 1½.
+# A raised digit or a fraction after a digit is not part of its number: 10³, 1½.
 END_OF_NUMBER = re.compile("(?<=\\d)(?=[²³¹¼-¾⁰⁴-⁹⅐-⅞↉])")
 # Older texts write the chillu letters of Malayalam as a letter, a virama and a zero-width joiner
 # (Unicode Standard, section 12.9). Without the joiner these are other words.

@@ -95,8 +95,8 @@ def check_browser(name: str = "", remote: str = "") -> None:
 
 
 def address_seen_by(remote: str) -> str:
-    """Return the address at which this machine reaches, and is reached by, the browser at the URL
-    *remote*. Raises `RenderError` if nothing listens there.
+    """Return this machine's address on connections from and to the browser at the URL *remote*.
+    Raises `RenderError` if nothing listens there.
     """
     try:
         parts = urlsplit(remote)

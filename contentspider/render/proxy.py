@@ -36,7 +36,7 @@ Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 class CheckingProxy:
     """Forwards requests to hosts that *may_ask* allows, at addresses that *may_connect* allows. It
     forwards at most *max_bytes* in each direction of a connection. It listens on this machine, for
-    all its users, or on another *address* of it, for those who know its *login*: a name and a
+    all its users, or on another *address* of it, for users who know its *login*: a name and a
     password.
     """
 

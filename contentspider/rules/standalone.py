@@ -355,7 +355,7 @@ def decode(body: bytes) -> str:
 
 
 def _from_text(text: str) -> Rules:
-    """Return the rules of a rule file: the attributes of the file, and those of each rule."""
+    """Return the rules of a rule file: the attributes of the file and of each rule."""
     header: dict[str, Any]
     if text.lstrip()[:1] == "{":
         header = json.loads(text)

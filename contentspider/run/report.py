@@ -60,7 +60,7 @@ def _row(result: SiteResult) -> list[str]:
 
 
 def _sentence(results: Sequence[SiteResult], outcome: Outcome) -> str:
-    """Return a sentence with the exit code, what it means, and what to do."""
+    """Return a sentence with the exit code, its meaning, and advice."""
     uncrawled = (NOT_DUE, RUNNING, NOT_STARTED)
     crawled = [result for result in results if result.outcome not in uncrawled]
     bad = [

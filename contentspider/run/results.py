@@ -67,7 +67,7 @@ class LastCrawl:
         return self.began + interval * (1 - SLACK)
 
     def with_result(self, result: SiteResult | None) -> LastCrawl:
-        """Return this crawl with what the *result* of the site's last crawl says."""
+        """Return this crawl with data from the *result* of the site's last crawl."""
         if result is None or not result.failures or not result.started:
             return self
         tried = datetime.fromisoformat(result.started)
@@ -91,7 +91,7 @@ class SiteResult:
     another process) or `NOT_STARTED`.
 
     *exit_code* is the process' (negative: the signal that ended it). *items* counts the items of
-    this run, *pages* the pages that it has read, and *changes* those of each kind of change.
+    this run, *pages* the pages that it has read, and *changes* the pages of each kind of change.
     *f1* is their quality, measured on *f1_pages* pages with an own text (0: predicted).
     *doubtful* are templates whose items may be wrong. If the site is down, *down_since* is the time
     of the first of the *failures* crawls in a row that read nothing. *due* is when its interval
@@ -123,8 +123,8 @@ class SiteResult:
         return self.failures > 1
 
     def after(self, before: SiteResult | None, interval: timedelta | None) -> SiteResult:
-        """Return this result of a site with an *interval*, with what it continues of the result
-        *before*, and when the site is due again.
+        """Return this result of a site with an *interval*, continued from the result *before*,
+        with the time when the site is due again.
         """
         result = self
         if self.failures and before is not None and before.failures:

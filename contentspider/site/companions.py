@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from contentspider.page.tree.blocks import Block
     from contentspider.site.arrays import Bools
 
-    # The numbers of the blocks that are a title or a term, and of those of its text.
+    # The numbers of the blocks of a title or a term, and of the blocks of its text.
     Group = tuple[list[int], list[int]]
 
 # A page with more notes has the small print of a product, or a list of sources. Such notes are
 # judged like other blocks.
 MAX_NOTES = 20
 TITLED = frozenset([DEFINITIONS, TERM, DEFINITION, DETAILS, PANEL, CITATION])
-# A longer text is no title, and no definition that is kept for its term alone.
+# A longer text is not a title, nor a definition that is kept only for its term.
 MAX_TITLE_CHARS = 120
 
 
@@ -55,8 +55,8 @@ def with_footnotes(blocks: list[Block], kept: Bools) -> Bools:
 
 
 def with_titles(blocks: list[Block], kept: Bools) -> Bools:
-    """Return *kept*, extended by the titles of boxes, folded texts and tabs, and by the labels of
-    citations, of which another block is kept, and by the terms and short definitions of each other.
+    """Return *kept*, extended by the titles of boxes, folded texts and tabs and the labels of
+    citations, if another of their blocks is kept. A term and its short definition keep each other.
     """
     groups = _groups(blocks)
     if not groups:

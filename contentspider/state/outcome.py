@@ -196,8 +196,8 @@ class Ending:
 
 
 def pages_read(stats: Mapping[str, Any]) -> int:
-    """Return how many pages a run has read, including those that the server did not send, because
-    they have not changed, and those with the same bytes as before.
+    """Return how many pages a run has read, including pages that the server did not send, because
+    they have not changed, and pages with the same bytes as before.
     """
     count = stats.get
     tagged = count("contentspider/pages/tagged", 0) - count("contentspider/pages/read_again", 0)
@@ -249,8 +249,8 @@ def skipped_kinds(stats: Mapping[str, Any]) -> str:
 class DoubtfulTemplate:
     """A template of a *site* that the site model may judge wrongly.
 
-    *pages* counts the pages for learning that have most of their text at *slot*. *doubt* says in
-    words what to look at, and on which pages.
+    *pages* counts the pages for learning that have most of their text at *slot*. *doubt* is the
+    advice for users, with example pages.
     """
 
     site: str

@@ -53,8 +53,8 @@ logger = logging.getLogger(__name__)
 
 
 class _Result(NamedTuple):
-    """The *fields* of a page, and what the crawl has made of it (*reading*), which the book keeps
-    for the next crawl if it *may_be_kept*. *outcome* names the stat of the item. *slot* is the slot
+    """The *fields* of a page and the crawl's *reading* of it, which the book keeps for the next
+    crawl if it *may_be_kept*. *outcome* names the stat of the item. *slot* is the slot
     with most of the prose of a page that has lost all of it.
     """
 
@@ -319,7 +319,7 @@ class ContentPipeline(Component):
         return keeper.revisits.known_copies.addresses(page_id, copies)
 
     def _read(self, page: Page, extraction: Extraction | None, state: SiteState) -> Reading:
-        """Return what the crawl has made of a page, without the claims of the spider."""
+        """Return the crawl's reading of a page, without the claims of the spider."""
         claim = self._content_claim(page, extraction.text) if extraction is not None else b""
         lengths = [len(block.text) for block in page.content.blocks]
         total = kept = sum(lengths)
@@ -349,7 +349,7 @@ class ContentPipeline(Component):
 
 
 def _is_same(fields: dict[str, object], known: KnownPage | None) -> bool:
-    """Tell whether an item has the fields of the last crawl, but for those of this crawl."""
+    """Tell whether an item equals the last crawl's item, except in the `PASSING_FIELDS`."""
     if known is None or fields["content_hash"] != known.item.get("content_hash"):
         return False
     return all(fields[name] == known.item.get(name) for name in fields.keys() - PASSING_FIELDS)

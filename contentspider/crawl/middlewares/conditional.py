@@ -203,7 +203,7 @@ def note_answer(
     )
     with keeper.guarded:
         number = known_page.links if known_page is not None else None
-        if not (is_unsent and links):  # otherwise the links are those of the known page
+        if not (is_unsent and links):  # otherwise the known page has the links
             number = keeper.book.answers.put_links(links, number)
         keeper.book.answers.put(row, replace(answer, links=number))
 

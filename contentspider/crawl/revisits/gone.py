@@ -191,7 +191,7 @@ class GonePages:
 
     def _left_out(self) -> int:
         """Return how many addresses were left out, or failed again, because they are known as
-        broken. They are no failures of the crawl, but it has not seen the links on their pages.
+        broken. They are not failures of the crawl, but it has not seen their pages' links.
         """
         addresses = (self._book.frontier.find(each.url) for each in self._book.broken.known())
         return sum(KNOWN_BROKEN in (each.reason or "") for each in addresses if each is not None)

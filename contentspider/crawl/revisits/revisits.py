@@ -217,7 +217,7 @@ class Revisits:
         return page if page.content.fits(self._options.obey_directives) else None
 
     def same_reading(self, page: Page) -> Reading | None:
-        """Return what the last crawl has made of a page; None if its text was another."""
+        """Return the last crawl's reading of a page; None if its text was different."""
         version = self.known_page(page.url)
         is_same = version is not None and version.text_hash == text_hash(page)
         return Reading.load(version.reading) if version is not None and is_same else None
@@ -319,7 +319,7 @@ def _is_stored(
 
 
 def _hashes(page: Page, base: PageVersion | None) -> tuple[str, str]:
-    """Return the hashes of a page's text and layout; of an unchanged page, those of *base*."""
+    """Return the hashes of a page's text and layout, from *base* if the page is unchanged."""
     if base is not None and as_known(page) is not None:
         return base.text_hash, base.layout_hash
     return text_hash(page), layout_hash(page)

@@ -127,8 +127,8 @@ class Duplicates:
     ) -> bool:
         """Defer a page until the crawl has read its *canonical* address. If that has the same text,
         the crawl yields it instead. Return whether the page waits: at most `MAX_WAITS_FOR_UNKNOWN`
-        canonical addresses that no page links to, and that are no form of the page's address, may
-        be unread at a time.
+        canonical addresses that no page links to, and that are not forms of the page's address,
+        may be unread at a time.
         """
         if not is_form(address, canonical) and not self._keeper.is_queued(canonical):
             if len(self._unknown) >= MAX_WAITS_FOR_UNKNOWN:
@@ -167,8 +167,8 @@ class Duplicates:
     ) -> bool:
         """Tell whether a page has nothing but the text of the page before it in a sequence, at the
         address *previous*: beyond the last page, some sites repeat it, or say that there is none.
-        A page with *new_links*, but to its own sequence, has more. A short text is no proof, unless
-        the sequence has led to other pages: photos may have the same text.
+        A page with *new_links*, but to its own sequence, has more. A short text is not enough,
+        unless the sequence has led to other pages: photos may have the same text.
         """
         place = _Numbered.read(address)
         if place is None or as_known(page) is not None:
@@ -231,7 +231,7 @@ def _key(claim: str) -> bytes:
 
 
 class _Numbered(NamedTuple):
-    """An address with the number of a page in a sequence: its last number, and what is around."""
+    """The address of a page in a sequence: its last number, and the parts before and after it."""
 
     start: str
     number: int
@@ -239,7 +239,7 @@ class _Numbered(NamedTuple):
 
     @property
     def sequence(self) -> str:
-        """What the addresses of the sequence have in common."""
+        """The common parts of the addresses of the sequence."""
         return f"{self.start}#{self.end}"
 
     @classmethod
@@ -252,7 +252,7 @@ class _Numbered(NamedTuple):
 
 
 def _sequence_of(address: str) -> str:
-    """Return what the addresses of a sequence have in common, "" for no sequence."""
+    """Return the common parts of the addresses of a sequence, "" for no sequence."""
     place = _Numbered.read(address)
     return place.sequence if place is not None else ""
 

@@ -63,7 +63,7 @@ def _without(pattern: re.Pattern[str], query: str) -> str:
 
 @dataclass
 class _Name:
-    """What is known of a parameter: the *pairs* of addresses that test it (with it, without it),
+    """A parameter: the *pairs* of addresses that test it (with it, without it),
     and whether it *is_session*; None until the tests have ended.
     """
 
@@ -128,7 +128,7 @@ class SessionNames:
         return any(known.is_session is None and known.pairs for known in names)
 
     def is_tested(self, address: str) -> bool:
-        """Tell whether an address is one of those that test a parameter."""
+        """Tell whether an address tests a parameter."""
         return address in self._tested
 
     def read(self, address: str, page: Page | None) -> None:

@@ -489,7 +489,7 @@ def _first_forms(terms: Sequence[Term]) -> str:
 
 
 def _phrase(words: Sequence[str], letters: str = "") -> str:
-    """Return the tsquery for a phrase of words, maybe of those with the weights *letters* only."""
+    """Return the tsquery for a phrase of words; *letters* limits it to words with these weights."""
     return " <-> ".join(
         f"{_lexeme(word)}:{letters}" if letters else _lexeme(word) for word in words
     )

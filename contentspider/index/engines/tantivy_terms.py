@@ -71,7 +71,7 @@ def pages_only(query: tantivy.Query) -> tantivy.Query:
 
 def to_query(query: Query, groups: Sequence[Sequence[Term]], titles: Titled) -> tantivy.Query:
     """Return the query for pages and sections with all terms of one of the *groups*; all of them if
-    there is none. Those of pages with *titles* come first.
+    there is none. Pages with *titles* and their sections come first.
     """
     parts = _filters(query)
     if not groups:

@@ -151,7 +151,7 @@ def date_in_address(url: str, now: datetime | None = None) -> str:
 
 def _zone(text: str) -> timezone | None:
     """Return the time zone that *text* names, such as ``Z``, ``EST`` or ``GMT+02:00``; None if it
-    is empty or its name is none of `ZONE_HOURS`.
+    is empty or its name is not in `ZONE_HOURS`.
     """
     name = text.rstrip("+-:0123456789").upper()
     if offset := text[len(name) :]:

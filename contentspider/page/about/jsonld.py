@@ -47,7 +47,7 @@ NO_LETTERS = re.compile(r"[\W_]+")
 REFERENCE = re.compile(r"&(?:#\d{1,7}|#x[0-9a-f]{1,6}|[a-z]\w{1,30});", re.IGNORECASE | re.ASCII)
 ADDRESS = re.compile(r"(?:[a-z][a-z\d+.-]*:)?/\S*", re.IGNORECASE | re.ASCII)
 SCHEMA = re.compile(r"(?:schema:|https?://(?:www\.)?schema\.org/)")
-# What only scripts have that do not use the plain terms of schema.org.
+# Found only in scripts that do not use the plain terms of schema.org.
 TERMS = re.compile(rf'"(?:{SCHEMA.pattern}\w+"\s*:|@list"|@set"|@context"\s*:\s*[\[{{])')
 LISTS = ("@list", "@set")
 NAME_PARTS = ("givenName", "additionalName", "familyName")

@@ -99,7 +99,7 @@ class Statements:
 
     *title* is the ``<title>``. *meta* has the contents of the meta elements by lower-case name,
     *entries* the objects of the JSON-LD, *marks* the dates, authors and headlines of the body in
-    document order. *canonical* is the address of the canonical link, *language* that of the page.
+    document order. *canonical* is the canonical link's address, *language* the page's language.
     """
 
     title: str = ""

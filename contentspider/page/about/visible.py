@@ -98,7 +98,7 @@ def beside_headline(blocks: Sequence[Block], title: str) -> Sequence[Block]:
 
 
 def _above(blocks: Sequence[Block]) -> list[Block]:
-    """Return the last blocks above a headline. Of their dates only those of the last box are kept,
+    """Return the last blocks above a headline. Only the dates of the last box are kept,
     and no dates of a list of cards: there several blocks with one path have a date, or a heading
     with a link stands before the date.
     """

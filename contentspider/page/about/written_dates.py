@@ -1,9 +1,9 @@
 """Finds dates that pages write for readers, in the languages of Unicode CLDR.
 
 A date is the day, the name of a month and the year, in any order that CLDR has, or three numbers
-whose order is certain. The names of months are those of the page's language, or else of the
+whose order is certain. The names of months are in the page's language, or else in the
 frequent languages if these agree: ``listopada`` is October in Croatian and November in Polish, so
-on a page in neither language it is no date. The file ``words/data/months.json`` has the names;
+on a page in neither language it is not a date. The file ``words/data/months.json`` has the names;
 ``benchmarks/dates.py`` writes it.
 """
 
@@ -38,7 +38,7 @@ YEAR = re.compile(
     r"(?<!\d)(?:(?P<year>(?:19|20)\d\d)|(?P<other>(?:13|14|25)\d\d))(?!\d)"
     r"|(?P<era>令和|平成|民國|民国)\s*(?P<count>\d{1,3}|元)(?=\s*年)"
 )
-MAY_HAVE_YEAR = re.compile(r"\d{4}|令和|平成|民[國国]")  # most texts have none of these
+MAY_HAVE_YEAR = re.compile(r"\d{4}|令和|平成|民[國国]")  # most texts do not match
 OTHER_DIGITS = re.compile(r"[^\D0-9]")
 REACH = 48  # the number of characters between a year and the rest of its date, at most
 MAX_MONTH_WORDS = 3  # "Deireadh Fómhair" is October in Irish
@@ -219,7 +219,7 @@ def _after(text: str, year: re.Match[str], language: str) -> _Parts | None:
 
 
 def _words(text: str) -> list[str]:
-    """Return the words between two numbers of a date without those that only link them."""
+    """Return the words between two numbers of a date, except for linking words."""
     begins_word = not text[0].isspace()
     words = [word.strip(MARKS) for word in SPACES.split(LINK_LETTERS.sub("", text))]
     if begins_word and words and words[0].casefold() in AFTER_DAY:

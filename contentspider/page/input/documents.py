@@ -186,7 +186,7 @@ def _read(
             body,
             limits=Limits.of_work(seconds, MEMORY_BYTES),
             is_over=is_over,
-            is_quiet=True,  # libraries print what they find in damaged files
+            is_quiet=True,  # libraries print messages about damaged files
         )
     except ChildError as error:
         return {"problem": _problem(error, seconds)}

@@ -32,7 +32,7 @@ LINK_SHARE = 0.8
 NOTE_TYPES = frozenset("noteref doc-noteref footnote endnote rearnote doc-footnote".split())
 NOTE_NAME = re.compile(r"foot-?note|note-?ref|endnote", re.IGNORECASE)
 NOTE_TEXT = re.compile(r"[\[(]?(?:\d{1,4}|[*†‡§¶]{1,3})[\])]?")
-# XML has five entities; XHTML has those of HTML.
+# XML has five entities; XHTML has all entities of HTML.
 ENTITY = re.compile(rb"&(?!(?:amp|lt|gt|quot|apos);)[A-Za-z][A-Za-z0-9]{1,31};")
 FILE_NAME = re.compile(r"\S+\.\w{3,4}")
 # A rule of a style sheet for a class, and what in it makes text bold or italic.
@@ -91,7 +91,7 @@ class _Book:
             if root is None:
                 left_out += 1
                 continue
-            left_out += is_too_deep(root)  # what is nested too deeply
+            left_out += is_too_deep(root)  # part of it is nested too deeply
             part = _PartWriter(root, path, numbers, self._tags, notes).write()
             if part is None:
                 continue

@@ -15,7 +15,7 @@ BULLETS, NUMBERS, DEFINITIONS, TABLE, NOTE = "ul", "ol", "dl", "table", "footnot
 LINES, PANEL, LABEL = "lines", "tab", "label"
 CITATION = "citation"  # an entry of a list of sources, which begins with its label
 LISTS = frozenset([BULLETS, NUMBERS, DEFINITIONS])
-# All kinds but those of boxes, which are in upper case: ``WARNING``.
+# All kinds except boxes, which are in upper case: ``WARNING``.
 KINDS = LISTS | {
     QUOTE,
     ITEM,
@@ -49,7 +49,7 @@ OF_CLASSES = {
     "hdlist2": DEFINITION,
 }
 
-# The words by which classes name the kinds of boxes.
+# The words in classes that name the kinds of boxes.
 WORDS = {
     **{word: word.upper() for word in (
         "note tip important warning caution danger info hint attention error success question"
@@ -93,7 +93,7 @@ DIAGRAMS = frozenset(["mermaid"])
 
 
 class Names(NamedTuple):
-    """What the names of an element say: its *kind*, and its *role*, each "" for none."""
+    """The *kind* and the *role* of an element according to its names, each "" for none."""
 
     kind: str
     role: str

@@ -135,7 +135,7 @@ PERMALINK = re.compile(
 EDIT_LINK = re.compile(r"(?:^|[\s-])edit-?(?:section|link|this|page)", re.IGNORECASE)
 
 HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
-# Such an element begins and ends a line, whatever its tag is.
+# Such an element begins and ends a line, with any tag.
 BLOCK_STYLE = re.compile(
     r"display\s*:\s*(?:block|flex|grid|flow-root|list-item|table(?:-row|-caption)?)\s*(?:[;!]|$)",
     re.IGNORECASE,
@@ -160,7 +160,7 @@ def quote_marks(language: str, depth: int) -> tuple[str, str]:
 
 
 def raised(text: str) -> str:
-    """Return raised characters for a text, "" if it is no number or has none.
+    """Return raised characters for a text, "" if it is not a number or cannot be raised.
 
     >>> raised("3"), raised("-n"), raised("st")
     ('³', '⁻ⁿ', '')

@@ -43,8 +43,8 @@ def clean_text(text: str) -> str:
 
 
 def joins_lines(before: str, after: str) -> bool:
-    """Tell whether a line break between two characters is no space: both are wide, and neither is
-    Korean (CSS Text 3, section 4.1.3). Titles and attributes keep the space, as in browsers.
+    """Tell whether a line break between two characters is not a space: both are wide, and neither
+    is Korean (CSS Text 3, section 4.1.3). Titles and attributes keep the space, as in browsers.
 
     >>> joins_lines("行", "。"), joins_lines("行", "a"), joins_lines("서", "울")
     (True, False, False)

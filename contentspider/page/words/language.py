@@ -37,7 +37,7 @@ SCRIPT_SHARE = 0.2
 # English prose has some 25 % of these words, and lists of products have few.
 FREQUENT_ENGLISH = frozenset("the of and to is for that with you are by it as be from".split())
 FREQUENT_SHARE = 0.03
-# A text is English, whatever the page states, if both halves of it have this share of them.
+# A text is English if both its halves have this share of them, even if the page states otherwise.
 SURE_SHARE, SURE_WORDS = 0.12, 25
 # The smallest share of kana in Japanese, which usually has 33 to 67 %. Chinese texts may quote the
 # Japanese name of a product.
@@ -131,8 +131,8 @@ def is_surely_english(text: str) -> bool:
 
 
 def language_of(stated: str, text: str) -> str:
-    """Return the *stated* language (a BCP 47 tag) of a text, or the language of a *text* whose
-    script is not that of the stated language.
+    """Return the *stated* language (a BCP 47 tag) of a text, or the language of a *text* in
+    another script than the stated language.
 
     >>> language_of("en-GB", "여객선은 내일 돌아온다"), language_of("el", "The ferry is late.")
     ('ko', 'en')

@@ -105,7 +105,7 @@ class Part:
     *after* are images of their own before and after the text. *level* is the heading level, 0 for
     other parts. *frames* are the containers around the part, outermost first; the part before is in
     the first *shared* of them, too. *role* is ``dt`` for a term, ``summary`` for the title of
-    folded text, ``label`` for that of a tab, else "". *labels* maps the ids of the page's footnotes
+    folded text, ``label`` for a tab's title, else "". *labels* maps the ids of the page's footnotes
     to labels. *rows* are the rows of a table, None for other parts.
     """
 

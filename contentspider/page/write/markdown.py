@@ -174,7 +174,7 @@ class _Writer:
         return prefix
 
     def open_box(self, part: Part, frame: Frame, prefix: str, is_text: bool) -> str:
-        """Write the first line of a box, and return what the next line begins with."""
+        """Write the first line of a box, and return the beginning of the next line."""
         self.lines.append(f"{prefix}[!{frame.kind}]")
         prefix = "".join(self.indents)
         if not is_text or part.role or not TITLE.search(part.block.path):
@@ -503,7 +503,7 @@ def _escape_signs(text: str, is_whole: bool) -> str:
 
 
 def _escape_between(text: str, start: int, end: int, is_whole: bool) -> str:
-    """Return *text* from *start* to *end*, escaped by what stands around each sign."""
+    """Return *text* from *start* to *end*, escaped according to the text around each sign."""
     pieces: list[str] = []
     for sign in ESCAPED.finditer(text, start):
         if sign.start() >= end:

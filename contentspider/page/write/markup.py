@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 SPECIAL = re.compile(r"[&<>\"']")
 TAGS = {CODE: "code", **STYLE_TAGS}
-# The elements of containers; "" for those that show in nothing but their order.
+# The elements of containers; "" for containers that are visible only in the order.
 FRAME_TAGS = {
     **{kind: kind for kind in (BULLETS, NUMBERS, ITEM, DEFINITIONS, DEFINITION, DETAILS)},
     QUOTE: "blockquote",

@@ -153,7 +153,7 @@ def to_passages(blocks: Sequence[Block], base: str, max_chars: int) -> list[Pass
 def sections(blocks: Sequence[Block]) -> Iterator[Section]:
     """Yield the sections of a page's content, in order. Layout tables are read as paragraphs.
 
-    The title of folded text is a heading of what is in it. A heading in a box or in folded text
+    The title of folded text is a heading of that text. A heading in a box or in folded text
     ends where this does.
     """
     outline = _Sections()
@@ -557,7 +557,7 @@ def _paragraph(block: Block) -> Block:
 
 
 def _without_entries(block: Block) -> tuple[tuple[str, int], ...]:
-    """Return the containers around a block but lists, tables and what is in them."""
+    """Return the containers around a block except lists, tables and their entries."""
     return tuple(
         (kind, number)
         for kind, number in block.within

@@ -61,7 +61,7 @@ def heading_levels(blocks: Sequence[Block]) -> list[int]:
     The title of a box or of folded text is none: the text after the box does not stand below it.
     """
     levels: list[int] = []
-    boxes: set[int] = set()  # those with a title or text
+    boxes: set[int] = set()  # boxes with a title or text
     box_of: dict[tuple[tuple[str, int], ...], tuple[str, int]] = {}
     for block in blocks:
         level = HEADINGS.get(block.tag) or place_of(block.path).level

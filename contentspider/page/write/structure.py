@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 NOTE_LABEL = re.compile(r"[\w-]{1,20}\Z")
 NO_LABEL = re.compile(r"[^\w-]+")
-# Kinds of containers that say what a block is, rather than hold several.
+# Kinds of containers that tell the role of a block, rather than hold several.
 ROLES = frozenset([TERM, SUMMARY, LABEL])
 # Kinds of containers that do not go on after a part outside of them.
 ENDING = frozenset([ITEM, DEFINITION, NOTE, DEFINITIONS])

@@ -1,5 +1,5 @@
-"""Collects the pages that own fields are learned from while the pages of a site are read: those of
-a user's examples, and those where a selector finds a value, which teach the other pages.
+"""Collects the pages that own fields are learned from while the pages of a site are read: a user's
+example pages, and pages where a selector finds a value, which teach the other pages.
 """
 
 from __future__ import annotations

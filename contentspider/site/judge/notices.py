@@ -24,7 +24,7 @@ def _any_of(phrases: str) -> str:
     return "(?:" + "|".join(phrases.strip().split("\n")) + ")"
 
 
-# The id, class or role of what asks for consent: one name says what it is about and what it is.
+# Ids, classes and roles of consent notices: names with a word for the topic and one for the kind.
 CONSENT = re.compile(
     r"[#.\[](?:(?=[\w-]*(?:cookie|consent|gdpr|ccpa))(?=[\w-]*(?:banner|consent|notice|bar(?![a-z])"
     r"|popup|modal|law|message|overlay|dialog|wall|alert|info|toast|disclaimer|prompt|accept))"

@@ -46,7 +46,7 @@ class TemplateQuality(NamedTuple):
 
     @property
     def doubt(self) -> str:
-        """What to look at, and on which pages, in words."""
+        """The advice for users, with example pages."""
         return f"{self.advice}, as on {' and '.join(self.examples)}"
 
 

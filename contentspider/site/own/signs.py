@@ -26,8 +26,8 @@ LEAST, MOST = 0.002, 0.6  # of the predicted loss
 
 
 class Sign(NamedTuple):
-    """A sign: its *weight* in the logarithm of the loss, what it *usually* is, whether it counts by
-    its *logarithm*, and what a person looks at (*advice*).
+    """A sign: its *weight* in the logarithm of the loss, its usual value (*usually*), whether its
+    *logarithm* counts, and the *advice* for users.
     """
 
     weight: float
@@ -36,7 +36,7 @@ class Sign(NamedTuple):
     advice: str
 
     def loss(self, value: float) -> float:
-        """Return what the sign adds to the logarithm of the loss."""
+        """Return the sign's term in the logarithm of the loss."""
         return self.weight * (log(value + 0.01) if self.logarithm else value)
 
 

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from contentspider.site.arrays import Bools, Floats
     from contentspider.site.vote.blocks import SiteBlocks
 
-# What stands between the beginning of a text and the link to the whole text.
+# Characters between the beginning of a text and the link to the whole text.
 ELLIPSIS = " \u2026.[]("
-# Of a slot of teasers, at least this share begins texts of other pages.
+# At least this share of a slot of teasers begins texts of other pages.
 TEASERS_SHARE = 0.5
 
 
@@ -39,7 +39,7 @@ def teaser(site: SiteBlocks, prior: Floats) -> Bools:
     """Tell which blocks belong to teasers of other pages, or are the heading above them.
 
     Most pages with teasers in the same slot must have text of their own: prose that is content by
-    the *prior*, that few pages have, and that is no teaser.
+    the *prior*, that few pages have, and that is not a teaser.
     """
     teasers = _teasers(site)
     if not teasers.any():

@@ -163,7 +163,7 @@ def mean_odds(site: SiteBlocks, prior: Floats, voters: Sequence[Voter]) -> Float
 
 
 def beside_prior(site: SiteBlocks, odds: Floats, prior: Floats) -> Floats:
-    """Return the mean of the *odds* of the vote and those of the prior (see `page_share`)."""
+    """Return the mean of the vote's *odds* and the prior's odds (see `page_share`)."""
     return np.asarray(odds + page_share(site, prior) * (log_odds(prior) - odds))
 
 
@@ -244,7 +244,7 @@ def headlines(site: SiteBlocks, odds: Floats) -> Bools:
 
 @cached_per_site
 def _title_blocks(site: SiteBlocks) -> list[list[tuple[int, list[int]]]]:
-    """Return the blocks of each page that may be its headline, each with those that repeat it.
+    """Return the blocks of each page that may be its headline, each with its repetitions.
 
     It is the ``h1`` with the longest part of the page's title; on a page without one, each
     heading, and block outside of links, that has at least half of the title. Blocks that many pages

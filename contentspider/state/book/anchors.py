@@ -179,7 +179,7 @@ class Anchors:
         return pairwise([*FIRSTS[::step], END])
 
     def _other_targets(self, text: str) -> list[str]:
-        """Return the pages that links with a *text* lead to, without those of this run.
+        """Return the pages that links with a *text* lead to, without this run's pages.
 
         A text describes a page only if it leads to at most `MAX_TARGETS` pages. The run changes
         this number, so the texts of the other pages may change, too. If more than `MAX_TARGETS`

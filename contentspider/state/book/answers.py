@@ -85,7 +85,7 @@ class Answers:
         return Answer(etag or "", modified or "", links, moved_from, *flags, reading)
 
     def note_reading(self, row: int, reading: bytes) -> None:
-        """Store what the spider has read of the page at an address (`Answer.reading`)."""
+        """Store the spider's reading of the page at an address (`Answer.reading`)."""
         self._do("UPDATE answers SET reading = ? WHERE address = ?", (reading, row))
 
     def forget_validators(self, row: int) -> None:

@@ -238,7 +238,7 @@ class Book:
         return bool(self.database.value(query))
 
     def publish(self, is_complete: bool) -> None:
-        """Show readers what the crawl has found, and commit. *is_complete*: the crawl saw the whole
+        """Show the crawl's results to readers, and commit. *is_complete*: the crawl saw the whole
         site.
         """
         do, number = self.database.do, self.runs.crawl
@@ -252,8 +252,8 @@ class Book:
     def clean(self, is_over: bool) -> Iterator[None]:
         """Delete what nobody needs any more: versions of pages that newer ones replace, records of
         pages that earlier crawls found unchanged, counts of links that are gone, contents without a
-        page, and (if the crawl *is_over*) what only its requests needed. Yields and commits after
-        each portion, so that the caller can pause, or stop.
+        page, and (if the crawl *is_over*) the data that only its requests needed. Yields and
+        commits after each portion, so that the caller can pause, or stop.
         """
         if is_over:
             for table in ("claims", "answers", "sitemap_dates"):

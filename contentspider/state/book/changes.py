@@ -57,7 +57,7 @@ class BookPosition:
 
 
 class Changes:
-    """The change records in a book. Readers see those of published runs."""
+    """The change records in a book. Readers see the records of published runs."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -52,8 +52,8 @@ class Copies:
         self._database.do("INSERT OR REPLACE INTO copies VALUES (?, ?, ?, ?, ?)", values)
 
     def forget_old(self, run: int, crawl: int, is_complete: bool) -> Iterator[None]:
-        """Record for a run that copies are none any more which have become pages, or which the last
-        complete crawls did not see. Yields after each copy, so that the caller can pause.
+        """Record for a run that addresses are no longer copies if they have become pages, or if the
+        last complete crawls did not see them. Yields after each copy, so that the caller can pause.
         """
         oldest = self._database.count(
             "SELECT number FROM crawls WHERE is_complete OR (number = ? AND ?)"

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 LEDGER_VERSIONS, HISTORY_VERSIONS = (11,), (11, 12)
 SAME_TABLES = "distrusted stale counters lastmods dead broken refused own_answers".split()
-IMPORTED = 1  # the run that has published what a history had
+IMPORTED = 1  # the run that has published the data of a history
 # The columns of a page that are as they were.
 SAME = (
     "id url site state first_seen last_seen last_fetched changed_at content_hash text_hash"
@@ -179,8 +179,8 @@ def _content_of(item: bytes) -> bytes | None:
 
 
 def import_ledger(old: OldFile, history: OldHistory | None, book: Book) -> None:
-    """Write the addresses, items and unpublished visits of a ledger into a book, after those of its
-    *history*.
+    """Write the addresses, items and unpublished visits of a ledger into a book, after the data of
+    its *history*.
     """
     do = book.database.do
     runs = list(old.rows("SELECT * FROM runs ORDER BY number"))
@@ -248,8 +248,8 @@ def _put(book: Book, kind: str, packed: bytes | None) -> int | None:
 
 
 def _import_visits(old: OldFile, book: Book) -> None:
-    """Write the visits of a ledger: those that its history had taken over belong to the crawl, and
-    the others are written as visits that are not published.
+    """Write the visits of a ledger: visits that its history had taken over belong to the crawl, and
+    the others are written as unpublished visits.
     """
     crawl = book.runs.crawl
     for row in old.rows("SELECT * FROM visits ORDER BY number"):

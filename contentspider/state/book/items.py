@@ -35,8 +35,8 @@ class ItemBinding:
     tells that it need not be held (any more). *page_id* is the page's id; *names* are the names of
     our fields in the item if they differ. *is_unsent*: the page comes from the book. *content* is
     the number of the page in `Contents`, if it is stored, and *text* its main content, if that is
-    new. *reading* is what this crawl has made of the page (None: the next one reads it again).
-    *is_same_item*: the item is that of the last crawl, but for fields that differ in each crawl.
+    new. *reading* is this crawl's reading of the page (None: the next one reads it again).
+    *is_same_item*: the item equals the last crawl's, except in fields that differ in each crawl.
     """
 
     page: Page

@@ -1,4 +1,4 @@
-"""The known pages of a book: those of earlier crawls, as readers of the book see them."""
+"""The known pages of a book: the pages of earlier crawls, as readers of the book see them."""
 
 from __future__ import annotations
 

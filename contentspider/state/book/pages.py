@@ -1,4 +1,4 @@
-"""The versions of the pages in a book: published ones, and those of the present crawl."""
+"""The versions of the pages in a book: published ones, and versions of the present crawl."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ class PageVersion:
     or another).
     *crawl* is the last crawl that visited the page, *address* the row of its address there. *state*
     is "live", "gone" or "moved". *missing* counts the complete crawls that found no link to the
-    page, the last one the crawl *missing_in*. *changes*, *changed_days* and *still_days* are those
-    of `ChangeIntervals`. *doubt* is the reason why the page would be gone; it is set if too many
+    page, the last one the crawl *missing_in*. *changes*, *changed_days* and *still_days* are as
+    in `ChangeIntervals`. *doubt* is the reason why the page would be gone; it is set if too many
     pages would have gone in one crawl. *anchors* are the texts of links to the page.
 
-    *seq* is the number of the change record for indexes, *record* that of this version (0: none).
+    *seq* is the number of the change record for indexes, *record* this version's record (0: none).
     *facts* is JSON of `Facts` that the end of the crawl may judge in another way, or "".
     *content*, *previous* (the content before the last change), *page*, *item* and *links* are
     numbers of `Contents`. A content may be the number of the item that has the text. *reading* is

@@ -1,4 +1,4 @@
-"""What a crawl has made of a page: with it, a page that has not changed need not be read again."""
+"""A crawl's reading of a page: with it, a page that has not changed need not be read again."""
 
 from __future__ import annotations
 

@@ -112,8 +112,8 @@ class PageSample:
         template: bytes = b"",
     ) -> None:
         """Keep a page if it belongs to its site's sample. For most pages this costs one hash and
-        the search for the path of most text. *number* is that of its content, if it is stored, and
-        *template* that of its template, if it is known.
+        the search for the path of most text. *number* is the number of its content, if it is
+        stored, and *template* its template's number, if it is known.
         """
         places = self._of_site(site)
         key = sample_order(page.url) + (template or page_template(page))

@@ -43,7 +43,7 @@ class Visit:
     changed. *model* is the version of the site model that filtered the page. *base* is the known
     version that the page is compared with: of the page itself, or of the page that has moved here,
     for the *reason*; None for a new page. *page* is the number of its blocks (None: not kept), and
-    *content* that of its main content. It is None until the item of the page comes (`take_item`).
+    *content* its main content's number. It is None until the item of the page comes (`take_item`).
     *reading* is a `Reading`, or b"".
     """
 

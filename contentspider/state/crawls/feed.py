@@ -74,7 +74,7 @@ def _short(text: str) -> str:
 
 
 def _details(record: Mapping[str, Any]) -> str:
-    """Return what a change record says beside its kind: the reason, and values of own fields."""
+    """Return the details of a change record: the reason, and values of own fields."""
     details = [record["reason"]]
     if record["previous_url"]:
         details.append(f"before at {record['previous_url']}")

@@ -1,4 +1,4 @@
-"""What is known of a site, by which every reader of stored pages reads and extracts them."""
+"""The knowledge about a site, which all readers of stored pages use to read and extract them."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ class Knowledge(NamedTuple):
 
     @property
     def reading(self) -> tuple[bool, Overrides | None, bool, FieldsFile]:
-        """How pages are read: with the attributes of their elements or not, with which overrides,
-        obeying the directives of the site's owner or not, with which own fields.
+        """How pages are read: whether the attributes of elements are read, the overrides, whether
+        the directives of the site's owner are obeyed, and the own fields.
         """
         options = self.options
         features = self.model.features if self.model else options.features
@@ -64,8 +64,8 @@ class Knowledge(NamedTuple):
         return Page.from_html(html, url, content_type, attributes, walker, overrides, fields)
 
     def read_fetched(self, fetched: Fetched, name: str) -> Page:
-        """Return a single page or document with text. Raises `ContentSpiderError`, in which *name*
-        stands for the page.
+        """Return a single page or document with text. Raises `ContentSpiderError`, whose message
+        calls the page *name*.
         """
         body, kind = fetched.body, fetched.content_type
         if document_kind(body, kind, fetched.url):

@@ -77,7 +77,7 @@ class SharedFiles:
 
     def pull(self, has_more: bool = False) -> None:
         """Download the store's files. If the store has changed, unsent local files are moved aside,
-        and so are others if they have more than what was sent (*has_more*).
+        and so are others if they have more than was sent (*has_more*).
         """
         for _ in range(ATTEMPTS):
             note = self._note()
