@@ -97,13 +97,10 @@ def test_reading_of_pdf_ends_with_crawl() -> None:
     assert read_document(make_pdf([LINES]), "x", is_over=lambda: True) is None
 
 
-def test_time_in_which_busy_machine_does_not_read_is_not_counted(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    pytest.importorskip("pypdfium2")
-    monkeypatch.setattr(children, "can_fork", lambda: False)
+@pytest.fixture
+def stopped(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[bytes]]:
+    """Return the children that are started from now on; each is stopped at once."""
     started: list[subprocess.Popen[bytes]] = []
-    began = time.monotonic()
 
     class Stopped(children._Process):
         def __init__(self, *given: Any, **more: Any) -> None:
@@ -111,16 +108,27 @@ def test_time_in_which_busy_machine_does_not_read_is_not_counted(
             os.kill(self.pid, signal.SIGSTOP)
             started.append(self)
 
+    monkeypatch.setattr(children, "can_fork", lambda: False)
+    monkeypatch.setattr(children, "_Process", Stopped)
+    return started
+
+
+def test_time_in_which_busy_machine_does_not_read_is_not_counted(
+    stopped: list[subprocess.Popen[bytes]],
+) -> None:
+    pytest.importorskip("pypdfium2")
+    began = time.monotonic()
+
     def goes_on() -> bool:
-        if started and time.monotonic() > began + 1.3:
-            os.kill(started[0].pid, signal.SIGCONT)
+        if stopped and time.monotonic() > began + 1.3:
+            os.kill(stopped[0].pid, signal.SIGCONT)
         return False
 
-    monkeypatch.setattr(children, "_Process", Stopped)
     page = read_document(make_pdf([LINES]), "x", seconds=1.0, is_over=goes_on)
     assert page is not None and page.content.blocks
 
 
+@pytest.mark.usefixtures("stopped")
 def test_process_that_hangs_or_is_killed_says_nothing_of_its_document(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
