@@ -12,7 +12,6 @@ figures of weights that are fitted without the site.
 from __future__ import annotations
 
 import argparse
-import re
 import zlib
 from dataclasses import dataclass, field
 from itertools import compress
@@ -36,6 +35,7 @@ from contentspider.site.vote.blocks import gather, main_slots
 from contentspider.site.vote.objections import OBJECTIONS
 from contentspider.site.vote.votes import VOTERS, log_odds
 from contentspider_research.experiments.charts import scatter_chart
+from contentspider_research.numbered import number_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from contentspider.evaluation.corpora import Corpus, GoldPage
     from contentspider.site.arrays import Floats
 
-NAMES = re.compile(r'(class|id)="([^"]*)"')
 # The standard deviation of a judge's errors in log odds, and the seed of its errors.
 ERRORS = ((1.5, 1), (1.5, 2), (3.0, 3), (3.0, 4))
 BAD, GOOD = 0.9, 0.95
@@ -76,16 +75,6 @@ class FaultyJudge:
         return first.astype(np.float32), second.astype(np.float32)
 
 
-def numbered(page: Path, url: str) -> Page:
-    """Return a page whose class names and ids are numbers."""
-
-    def rename(match: re.Match[str]) -> str:
-        names = [f"b-{zlib.crc32(name.encode()) % 9973}" for name in match[2].split()]
-        return f'{match[1]}="{" ".join(names)}"'
-
-    return Page.from_html(NAMES.sub(rename, page.read_text(errors="replace")), url)
-
-
 def runs(corpus: Corpus, prior: Prior) -> Iterator[Run]:
     """Yield the runs of a site."""
     gold = {page.path: page for page in corpus.gold()}
@@ -96,7 +85,8 @@ def runs(corpus: Corpus, prior: Prior) -> Iterator[Run]:
     for _ in range(2):
         ten = [known[index] for index in draw.permutation(len(known))[:10]]
         yield from votes(corpus.name, "ten pages", ten, prior, gold)
-    renamed = [numbered(corpus.folder / "html" / page.url, page.url) for page in known]
+    html = {page.url: (corpus.folder / "html" / page.url).read_bytes() for page in known}
+    renamed = [Page.from_html(number_names(text), path) for path, text in html.items()]
     yield from votes(corpus.name, "numbered names", renamed, prior, gold)
 
 
