@@ -9,7 +9,8 @@ import pytest
 from contentspider.page.input.page import Page
 from contentspider_research.numbered import number_names
 
-PAGE = """<title>Thé</title><meta charset="{}"><main class="text wide"><p id='thé'>Le thé.</p></main>
+PAGE = """<title>Thé</title><meta charset="{}">
+<main class="text wide"><p id='thé'>Le thé.</p></main>
 <div class=text data-name="text">Encore du thé.</div>"""
 
 
