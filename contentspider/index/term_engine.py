@@ -73,7 +73,9 @@ class TermEngine(Engine):
             return found
         first = found.hits
         if len(first) < found.total:
-            first = self._search_terms(replace(query, limit=FEW_PAGES, offset=0), groups, titles).hits
+            first = self._search_terms(
+                replace(query, limit=FEW_PAGES, offset=0), groups, titles
+            ).hits
         end = query.offset + query.limit
         some_words = [[term] for term in terms]
         results = self._search_terms(replace(query, limit=end, offset=0), some_words, titles)
