@@ -12,6 +12,7 @@ from contentspider.index.engine import Engine, Results
 from contentspider.index.questions import subject_of
 from contentspider.index.schema import FACETS
 from contentspider.index.titles import Titled, possible_titles, title_parts, titled
+from contentspider.index.words import split_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 TITLE_SCORE = 1_000.0
 # If fewer pages have all words of a query, pages with some of them follow. Measured with 3 and 10.
 # A query of fewer words has no word to spare.
-FEW_PAGES, MANY_TERMS = 3, 4
+FEW_PAGES, MANY_WORDS = 3, 4
 NOTE = "Few pages have all of these words. Pages with some of them follow."
 # The shortest titles with a phrase that are compared with the query.
 MAX_TITLES = 20
@@ -68,8 +69,8 @@ class TermEngine(Engine):
         """Return the results of a query. If they are few for many words, documents that have some
         of the words follow.
         """
-        terms = list(dict.fromkeys(chain.from_iterable(groups)))
-        if found.total >= FEW_PAGES or len(terms) < MANY_TERMS or query.order:
+        is_short = len(split_words(query.words)) < MANY_WORDS
+        if found.total >= FEW_PAGES or is_short or query.order:
             return found
         first = found.hits
         if len(first) < found.total:
@@ -77,7 +78,7 @@ class TermEngine(Engine):
                 replace(query, limit=FEW_PAGES, offset=0), groups, titles
             ).hits
         end = query.offset + query.limit
-        some_words = [[term] for term in terms]
+        some_words = [[term] for term in dict.fromkeys(chain.from_iterable(groups))]
         results = self._search_terms(replace(query, limit=end, offset=0), some_words, titles)
         if results.total == found.total:
             return found

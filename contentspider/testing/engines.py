@@ -240,6 +240,8 @@ class EngineContract:
                 document(2, title="Green apples", content="green apples " * 9),
                 document(3, content="yellow pears"),
                 document(4, content="blue plums"),
+                document(5, content="東京で検索エンジンを作る。"),
+                document(6, content="検索の本", title="本"),
             ]
         )
         engine.flush()
@@ -252,6 +254,7 @@ class EngineContract:
             assert found == [[document(number).id] for number in ids(engine, words)] + [[]]
             assert all(page.total == 3 and page.note for page in pages)
             assert ids(engine, "red yellow apples") == [1], "of few words, all are needed"
+            assert ids(engine, "検索エンジン") == [5], "a run of characters is one word"
 
     def test_a_query_without_letters_finds_nothing(self, engine: Engine) -> None:
         engine.upsert([document(1, content="red * apples")])
