@@ -17,6 +17,7 @@ from contentspider.page.tree.containers import (
     TERM,
 )
 from contentspider.page.tree.tags import NOTE
+from contentspider.page.tree.text import is_word_char
 
 if TYPE_CHECKING:
     from contentspider.page.tree.blocks import Block
@@ -67,12 +68,18 @@ def with_titles(blocks: list[Block], kept: Bools) -> Bools:
             missing = titles
         elif any(is_kept[number] for number in titles):
             size = sum(len(blocks[number].text) for number in texts)
-            missing = texts if size <= MAX_TITLE_CHARS else []
+            is_short = size <= MAX_TITLE_CHARS
+            missing = [number for number in texts if is_short and _has_words(blocks[number])]
         else:
             missing = []
         for number in missing:
             is_kept[number] = True
     return np.array(is_kept, dtype=bool)
+
+
+def _has_words(block: Block) -> bool:
+    """Tell whether a block has words to read, unlike the cross that closes a box."""
+    return block.tag != "button" and any(map(is_word_char, block.text))
 
 
 def _groups(blocks: list[Block]) -> list[Group]:
