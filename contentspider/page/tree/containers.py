@@ -82,9 +82,11 @@ BOX_TAGS = frozenset("div aside section p blockquote table dl article".split())
 TABS, SIGNATURE, API, CALLOUTS, ENTRIES = "tabs", "signature", "api", "callouts", "entries"
 TAB_SETS = frozenset("tabbed-set vp-code-group sd-tab-set book-tabs docsify-tabs tablist".split())
 SIGNATURES = frozenset(
-    "sig sig-object member-signature type-signature memproto tsd-signature method-signature"
+    "sig-object member-signature type-signature memproto tsd-signature method-signature"
     " code-header".split()
 )
+# pdoc's: ``attr function``. Shops have an ``attr`` of another kind.
+PARTS_OF_PDOC = frozenset(["function", "class", "variable"])
 # Lists of an API's parts, as Sphinx wrote them before it named signatures (version 4).
 PARTS_OF_API = frozenset(
     "class function method attribute data exception staticmethod classmethod describe".split()
@@ -118,7 +120,8 @@ def named(tag: str, classes: str, role: str) -> Names:
 def _role(tag: str, words: frozenset[str], role: str) -> str:
     if role == "tablist" or not TAB_SETS.isdisjoint(words) or words >= {"openblock", "tabs"}:
         return TABS
-    if not SIGNATURES.isdisjoint(words) or (words >= {"attr"} and tag == "div" and len(words) > 1):
+    is_of_pdoc = tag == "div" and "attr" in words and not PARTS_OF_PDOC.isdisjoint(words)
+    if is_of_pdoc or not SIGNATURES.isdisjoint(words):
         return SIGNATURE
     if tag == "dl" and not PARTS_OF_API.isdisjoint(words):
         return API
