@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from contentspider import extract_html
-from tests.written import markdown, text
+from contentspider.page.input.page import Page
+from contentspider.site.companions import with_titles
+from tests.written import markdown, markup, text
 
 PROSE = "The ferry leaves the quay at ten and comes back in the evening. "
 
@@ -86,3 +89,27 @@ def test_close_sign_of_a_box_is_no_content() -> None:
 
 def test_many_signs_of_emphasis_take_linear_time() -> None:
     assert markdown(f"<p>{'_a *b ' * 50_000}</p>") == ("_a \\*b " * 50_000).strip()
+
+
+def test_lists_in_lists_stand_below_the_entry_before() -> None:
+    body = "<ul><li>Boats</li><ul><li>Ferry</li><li>Raft</li></ul><li>Trains</li></ul>"
+    assert markdown(body) == "- Boats\n    - Ferry\n    - Raft\n- Trains"
+    assert "<p>Boats</p>\n<ul>" in markup(body)
+
+
+def test_label_of_unfolded_text_is_no_title() -> None:
+    body = (
+        "<details class=toggle open><summary class=hideme><span>Expand description</span></summary>"
+        f"<p>{PROSE}</p></details>"
+    )
+    assert markdown(body) == PROSE.strip()
+
+
+@pytest.mark.parametrize(
+    ("facts", "kept"), [(("30 m",), 2), (("Posts: 138", "Joined: 4 Jul 2012"), 1)]
+)
+def test_facts_about_an_author_are_no_definition(facts: tuple[str, ...], kept: int) -> None:
+    body = "<dl><dt>Ada</dt>" + "".join(f"<dd>{fact}</dd>" for fact in facts) + "</dl>"
+    blocks = Page.from_html(body).content.blocks
+    is_kept = np.array([block.text == "Ada" for block in blocks])
+    assert with_titles(blocks, is_kept).sum() == kept

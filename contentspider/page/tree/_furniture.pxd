@@ -11,6 +11,7 @@ cdef bint is_furniture(
 cdef bint is_whole_text(xmlNode* node) noexcept
 cdef bint names_part_of_api(xmlNode* term) except -1
 cdef str word_marker(xmlNode* entry)
+cdef bint is_fold_label(xmlNode* node, const char* classes) noexcept
 cdef bint is_panel(xmlNode* node) except -1
 cdef bint links_own_heading(xmlNode* link, const char* href, xmlNode* heading) except -1
 cdef bint is_note_marker(xmlNode* node, Elements elements, Kind kind) except -1

@@ -133,6 +133,15 @@ cdef bint is_source_link(xmlNode* node, const char* classes) except -1:
     )
 
 
+cdef bint is_fold_label(xmlNode* node, const char* classes) noexcept:
+    """Tell whether an element is a ``summary`` as rustdoc writes it where there is no title: its
+    words ("Expand description") are shown only while the text is folded.
+    """
+    if classes is NULL or strstr(classes, "hideme") is NULL:
+        return False
+    return is_called(node, "summary")
+
+
 cdef bint repeats_kind(xmlNode* node, const char* classes) except -1:
     """Tell whether an element repeats the kind of a box for screen readers, before its title
     (Quarto).

@@ -27,8 +27,8 @@ from contentspider.page.tree._scripts cimport Segments, drop_stand_ins, is_seen_
 from contentspider.page.tree._text cimport Run
 from contentspider.page.tree._furniture cimport (
     anchor_of, has_heading, has_text_after, is_box_sign, is_code_control, is_code_line,
-    is_furniture, is_note_marker, is_panel, is_whole_text, language_of, links_own_heading,
-    names_part_of_api, next_element, text_below, word_marker,
+    is_fold_label, is_furniture, is_note_marker, is_panel, is_whole_text, language_of,
+    links_own_heading, names_part_of_api, next_element, text_below, word_marker,
 )
 from contentspider.page.tree._table cimport Tables
 from contentspider.page.tree._tree cimport Names, Paths, Tree
@@ -376,6 +376,8 @@ cdef class _Walk:
             return True
         if not self.place.preformatted and is_code_control(node, self.elements, kind):
             return True
+        if kind == CONTAINER and is_fold_label(node, self.elements.values[CLASS]):
+            return True
         if kind == INLINE or kind == LINK or kind == BUTTON or kind == CELL:
             if is_furniture(
                 node, self.elements, kind, self.place.heading, self.place.preformatted
@@ -638,13 +640,16 @@ cdef class _Walk:
 
     cdef bint is_container(self, xmlNode* node, str kind) except -1:
         """Tell whether an element of a *kind* is a container here. Folded text whose title is a
-        heading is none: it lies under the heading. Nor is an element with the name of a box that
+        heading is none: it lies under the heading. Nor is one without a title, nor an element with the name of a box that
         has the whole text: a box stands in a text.
         """
         cdef xmlNode* summary
         if kind == DETAILS_NAME:
             summary = first_child(node, "summary")
-            return summary is NULL or not has_heading(summary)
+            if summary is NULL:
+                return True
+            classes = attribute_of(summary, "class").encode()
+            return not has_heading(summary) and not is_fold_label(summary, classes)
         if kind == SUMMARY_NAME:
             around = self.withins[self.place.within]
             return bool(around) and around[len(around) - 1][0] == DETAILS_NAME

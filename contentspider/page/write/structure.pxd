@@ -28,6 +28,7 @@ cdef class Outline:
     cdef bint _is_term(self, CBlock block, list frames) except -1
     cdef bint _is_title(self, CBlock block, list frames) except -1
     cdef tuple _frames(self, CBlock block, Py_ssize_t end)
+    cdef list _entry_before(self, list frames)
     cdef bint _is_note(self, CBlock block, number) except -1
     cdef bint _is_written(self, str kind, number, list frames) except -1
     cdef list _without_lists(self, list frames)

@@ -168,11 +168,21 @@ class Outline:
                 else:
                     _leave_list(frames)
             elif kind in LISTS:
+                frames += self._entry_before(frames)
                 frames.append(Frame(kind, number))
             elif kind != TABLE and not (kind == LINES and _has(frames, LINES)):
                 _leave_list(frames)  # it stands between the entries
                 frames.append(Frame(kind, number))
         return frames, ""
+
+    def _entry_before(self, frames: list[Frame]) -> list[Frame]:
+        """Return the entry to which a list belongs that stands in another list (the last of
+        *frames*), but in none of its entries: the last one, if it has text of its own.
+        """
+        depth = len(frames)
+        if not depth or frames[-1].kind not in LISTS or self.frames[:depth] != frames:
+            return []
+        return [frame for frame in self.frames[depth : depth + 1] if frame.kind == ITEM]
 
     def _is_note(self, block: Block, number: int) -> bool:
         """Tell whether a footnote is written: it has a marker, and has not ended."""
