@@ -203,8 +203,8 @@ class _Writer:
 
 
 def _entry_at(frames: list[Frame], shared: int) -> int:
-    """Return the index of the list entry that is the first container after the first *shared*, or
-    the first in a list that is; 0 if there is none.
+    """Return the index of the list entry that begins after the first *shared* containers, with or
+    without its list; 0 if another container begins first.
     """
     for number in range(shared, min(shared + 2, len(frames))):
         if frames[number].kind == ITEM:
