@@ -640,8 +640,8 @@ cdef class _Walk:
 
     cdef bint is_container(self, xmlNode* node, str kind) except -1:
         """Tell whether an element of a *kind* is a container here. Folded text whose title is a
-        heading is none: it lies under the heading. Nor is one without a title, nor an element with the name of a box that
-        has the whole text: a box stands in a text.
+        heading is none: it lies under the heading. Nor is one without a title, nor an element
+        with the name of a box that has the whole text: a box stands in a text.
         """
         cdef xmlNode* summary
         if kind == DETAILS_NAME:

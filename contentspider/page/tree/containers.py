@@ -7,6 +7,7 @@ quotes, lists, definitions, boxes with notes, folded text and the panels of tabs
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 QUOTE, ITEM, TERM, DEFINITION, DETAILS, SUMMARY = "quote", "li", "dt", "dd", "details", "summary"
@@ -92,6 +93,8 @@ PARTS_OF_API = frozenset(
     "class function method attribute data exception staticmethod classmethod describe".split()
 )
 DIAGRAMS = frozenset(["mermaid"])
+# How many answers about the names of elements are kept, and about how long ones.
+MAX_CACHED, MAX_CACHED_CHARS = 10_000, 200
 
 
 class Names(NamedTuple):
@@ -108,6 +111,12 @@ def named(tag: str, classes: str, role: str) -> Names:
     >>> named("div", "admonition warning", ""), named("li", "", "")
     (Names(kind='WARNING', role=''), Names(kind='li', role=''))
     """
+    if len(classes) + len(role) > MAX_CACHED_CHARS:
+        return _names_of(tag, classes, role)
+    return _cached_names_of(tag, classes, role)
+
+
+def _names_of(tag: str, classes: str, role: str) -> Names:
     words = classes.split()
     kind = OF_TAGS.get(tag, "")
     for word in words if tag in ("div", "td") else ():
@@ -115,6 +124,10 @@ def named(tag: str, classes: str, role: str) -> Names:
     if tag in BOX_TAGS and words:
         kind = box_kind(tag, words) or kind
     return Names(kind, _role(tag, frozenset(words), role))
+
+
+# The pages of a site have the same names.
+_cached_names_of = lru_cache(MAX_CACHED)(_names_of)
 
 
 def _role(tag: str, words: frozenset[str], role: str) -> str:
