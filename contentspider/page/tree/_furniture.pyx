@@ -92,6 +92,8 @@ cdef bint is_furniture(
         # Animated headings hide each letter from screen readers, and put the word into an
         # ``aria-label`` of the element around. That text is kept.
         return not attribute_of(node.parent, "aria-label")
+    if kind == BUTTON and is_lone_control(node, heading):
+        return True
     if kind == LINK:
         if acts_on_next_code(node, elements.values[HREF]):
             return True
@@ -109,6 +111,18 @@ cdef bint is_furniture(
     if heading is not NULL and EDIT_LINK.search(classes.decode()) is not None:
         return True
     return strstr(classes, "MathJax") is not NULL and is_shown_formula(node, classes)
+
+
+cdef bint is_lone_control(xmlNode* button, xmlNode* heading) except -1:
+    """Tell whether a button has a sign for its text, such as a cross, or stands beside the text of a
+    heading, whose text it may copy or fold.
+    """
+    cdef str text = text_below(button, MAX_CONTROL_CHARS)
+    if not text:
+        return False
+    if not any([character.isalnum() for character in text]):
+        return True
+    return heading is not NULL and text_without(heading, button)
 
 
 cdef bint is_source_link(xmlNode* node, const char* classes) except -1:

@@ -81,7 +81,9 @@ BOX_TAGS = frozenset("div aside section p blockquote table dl article".split())
 
 # The roles of elements that hold nothing together, and yet are read in a way of their own.
 TABS, SIGNATURE, API, CALLOUTS, ENTRIES = "tabs", "signature", "api", "callouts", "entries"
-TAB_SETS = frozenset("tabbed-set vp-code-group sd-tab-set book-tabs docsify-tabs tablist".split())
+TAB_SETS = frozenset(
+    "tabbed-set tabset vp-code-group sd-tab-set book-tabs docsify-tabs tablist".split()
+)
 SIGNATURES = frozenset(
     "sig-object member-signature type-signature memproto tsd-signature method-signature"
     " code-header".split()
