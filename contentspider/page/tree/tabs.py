@@ -62,7 +62,7 @@ def _labels(tabs: _Element) -> Iterator[_Element]:
 
 
 def _is_in_tabs(entry: _Element) -> bool:
-    """Tell whether an entry stands in the list of a set of tabs, as an extension of Antora writes it:
+    """Tell whether an entry stands in the list of a set of tabs, as in Antora:
     ``<div class="ulist tabs"><ul><li>``.
     """
     entries = entry.getparent()
