@@ -529,7 +529,7 @@ def measure_cpu(
     """Print the CPU of 20 sites with the local engine and on workers, of whom one comes later."""
     sites = {}
     for number in range(20):
-        paths = [f"/{n}" for n in range(1, 30)]
+        paths = [f"/{n}" for n in range(1, int(30 * given.scale))]
         pages = {"/": page(str(number), 0, paths)}
         sites[f"s{number}"] = 0.0, pages | {path: page(path, number, []) for path in paths}
     server = Server(sites)
