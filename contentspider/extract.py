@@ -29,6 +29,7 @@ from contentspider.site.models.record import (
     page_fields,
     page_id,
 )
+from contentspider.site.override_effects import OverrideEffects
 from contentspider.site.vote.labels import VOTES
 from contentspider.state.stores.knowledge import Knowledge
 from contentspider.state.stores.models import ModelStore
@@ -183,7 +184,9 @@ def _site_items(
     elif not is_alone:
         known = known._replace(model=_learn(site, options, pages))
     left_out, check = 0, _FieldCheck(options.own_fields)
+    effects = OverrideEffects(known.overrides or Overrides(()))
     for page in pages:
+        effects.add(page)
         if not _has_text(page, is_alone):
             logger.warning("%s/%s has no text and is left out", root, page.url)
             continue
@@ -199,6 +202,8 @@ def _site_items(
         yield item
     _warn_of_directives(str(root), left_out)
     check.warn(str(root))
+    for effect in effects.idle():
+        logger.warning("%s: in overrides.toml %s decides nothing on the pages", root, effect)
 
 
 def page_item(

@@ -17,6 +17,7 @@ from contentspider.cli import (
     archive,
     crawl,
     evaluate,
+    explain,
     extract,
     fields,
     index,
@@ -45,7 +46,7 @@ COMMANDS = (
         extract.summarise,
         archive.archive,
     ),
-    *(models.models, fields.fields, rules.rules, evaluate.evaluate, render.render),
+    *(explain.explain, models.models, fields.fields, rules.rules, evaluate.evaluate, render.render),
     *(web.serve, web.mcp, web.annotate, web.report),
 )
 # The entry point group for the commands of other packages.

@@ -437,31 +437,21 @@ def _deliver(book: Path, options: argparse.Namespace, kinds: Sequence[str]) -> N
 def diff(options: argparse.Namespace) -> None:
     """Show the last change of a page's main content."""
     from contentspider.recrawl.difference import diff_lines
-    from contentspider.site.models.record import page_id
     from contentspider.state.crawls.books import read_book
-    from contentspider.state.crawls.export import books, find_crawl
+    from contentspider.state.crawls.export import find_page
 
-    state_dir = options.state_dir
-    paths = [find_crawl(options.crawl, state_dir)] if options.crawl else books(state_dir)
-    wanted_id = page_id(options.url)
-    for path in paths:
-        with closing(read_book(path)) as book:
-            page = book.known.page(wanted_id)
-            if page is None:
-                continue
-            new = book.known.content(wanted_id) or ""
-            old = book.known.content(wanted_id, before=True)
-        dates = f"first seen {page.first_seen}, last seen {page.last_seen}"
-        dates += f", last fetched {page.last_fetched}, changed {page.changed_at}"
-        lines = [f"{page.url}: {page.state}, {dates}"]
-        if old is None:
-            lines.append("its main content has not changed since it was first seen")
-        else:
-            lines += diff_lines(old, new, "before", "now")
-        for line in lines:
-            print(printable(line))
-        return
-    raise ContentSpiderError(
-        f"{printable(options.url)} is in no book"
-        + (f" ({', '.join(path.stem for path in paths)})" if paths else ": no site was crawled yet")
-    )
+    path, name = find_page(options.url, options.crawl or "", options.state_dir)
+    with closing(read_book(path)) as book:
+        page = book.known.page(name)
+        assert page is not None
+        new = book.known.content(name) or ""
+        old = book.known.content(name, before=True)
+    dates = f"first seen {page.first_seen}, last seen {page.last_seen}"
+    dates += f", last fetched {page.last_fetched}, changed {page.changed_at}"
+    lines = [f"{page.url}: {page.state}, {dates}"]
+    if old is None:
+        lines.append("its main content has not changed since it was first seen")
+    else:
+        lines += diff_lines(old, new, "before", "now")
+    for line in lines:
+        print(printable(line))

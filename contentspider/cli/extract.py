@@ -133,7 +133,7 @@ def _items(
     if missing := [str(path) for path in paths if not path.exists()]:
         raise ContentSpiderError(f"{', '.join(missing)}: no such file or folder")
     for source in filter(_is_single, options.source):
-        page = _read_page(source, options)
+        page = read_page(source, options.allow_private, options.url)
         yield page_item(page, learning, options.models, optional_fields)
     if paths:
         yield from extract_paths(paths, learning, options.models, optional_fields, failures)
@@ -143,17 +143,17 @@ def _is_single(source: str) -> bool:
     return source == STDOUT or source.startswith(("http://", "https://"))
 
 
-def _read_page(source: str, options: argparse.Namespace) -> Fetched:
-    """Return the page at an address, or the one on standard input."""
+def read_page(source: str, allow_private: bool, url: str = "") -> Fetched:
+    """Return the page at an address, or the one on standard input, whose address is *url*."""
     from contentspider.ground.addresses import network_of, split_address
     from contentspider.ground.fetch import KINDS, Fetched, fetch
     from contentspider.page.input.documents import TYPES
 
     if source == STDOUT:
-        return Fetched(options.url, sys.stdin.buffer.read(), "")
+        return Fetched(url, sys.stdin.buffer.read(), "")
     # As in a crawl, the user may name an address in a private network.
     is_private = bool(network_of(split_address(source).hostname or ""))
-    return fetch(source, is_private or options.allow_private, (*KINDS, *TYPES))
+    return fetch(source, is_private or allow_private, (*KINDS, *TYPES))
 
 
 @command("schema")

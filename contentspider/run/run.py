@@ -24,7 +24,6 @@ from scrapy.settings import Settings
 from scrapy.utils.log import get_scrapy_root_handler
 
 from contentspider.crawl.checks import checked_options, set_checked
-from contentspider.crawl.learning.models import check_overrides
 from contentspider.crawl.spider.spider import SiteSpider
 from contentspider.ground.addresses import is_web_address
 from contentspider.ground.atomic import ensure_folder, write_json
@@ -187,7 +186,6 @@ def crawl(options: argparse.Namespace) -> int:
     scope = options.scope, options.include, options.exclude
     name = chosen.crawl or name_of(addresses, scope, chosen.state_dir)
     settings.set("CONTENTSPIDER_CRAWL", name, priority="cmdline")
-    check_overrides(addresses, chosen)
     if options.stats:
         ensure_folder(Path(options.stats), "--stats")
     book = crawl_book(name, chosen.state_dir)

@@ -5,18 +5,22 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import re
+from contextlib import nullcontext
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import pytest
+from scrapy import Spider
 
+from contentspider.crawl.base.overrides import check_overrides
 from contentspider.crawl.learning import models as models_module
 from contentspider.crawl.learning.learn_process import Learned, LearningError, LearningTimeoutError
 from contentspider.crawl.learning.models import (
     CrawlModels,
     SiteState,
-    check_overrides,
     learned_sites,
 )
 from contentspider.ground.errors import NotEnoughTextError, OverridesError
@@ -101,6 +105,30 @@ def test_broken_prior_stops_only_models_learned_by_votes(
     close(crawler)
 
 
+def named(starts: list[str]) -> Spider:
+    """Return a spider that names its sites by their domains only."""
+    return Spider("a", allowed_domains=[urlsplit(url).netloc for url in starts])
+
+
+def test_overrides_that_decide_nothing_are_told(
+    models: CrawlModels, crawler: Crawler, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert crawler.stats
+    path = tmp_path / "models" / SITE / OVERRIDES
+    path.parent.mkdir(parents=True)
+    path.write_text(
+        'drop = ["footer", ".none"]\n[[rule]]\npattern = "/1"\ntitle = "h9"\n'
+        '[[rule]]\npattern = "/never"\ndrop = [".other"]'
+    )
+    for number in (1, 2):
+        url = address(f"/{number}")
+        models.note_overrides(Page.from_html(article(number), url, overrides=models.overrides(url)))
+    models.tell_idle_overrides()
+    assert crawler.stats.get_value("contentspider/overrides/idle") == 2
+    assert [re.findall(r"'(\S+)'", message) for message in caplog.messages] == [[".none"], ["h9"]]
+    assert "2 pages" in caplog.messages[0] and "1 page" in caplog.messages[1]
+
+
 def test_overrides_are_read_once_and_broken_ones_are_logged(
     models: CrawlModels, crawler: Crawler, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -116,9 +144,13 @@ def test_overrides_are_read_once_and_broken_ones_are_logged(
     assert message.startswith(str(path))
     assert "broken.org" in message
     options = parts(crawler)[1].options
-    check_overrides([address("/1")], options)
-    with pytest.raises(OverridesError):
-        check_overrides([address("/1"), "http://broken.org/"], options)
+    for starts, is_broken in (
+        ([address("/1")], False),
+        ([address("/1"), "http://broken.org/"], True),
+    ):
+        for spider in (Spider("a", start_urls=starts), named(starts)):
+            with pytest.raises(OverridesError) if is_broken else nullcontext():
+                check_overrides(spider, options)
     path.write_text(json.dumps({"drop": ["nav"]}) if path.suffix == ".json" else "")
     assert models.overrides("http://broken.org/2") is None, "it was read already"
 

@@ -20,6 +20,7 @@ from contentspider.crawl.middlewares.outages import OutageMiddleware
 from contentspider.crawl.middlewares.robots import RobotsMiddleware
 from contentspider.crawl.queue.addresses import in_hand
 from contentspider.ground.errors import ContentSpiderError
+from contentspider.page.input.overrides import OVERRIDES
 from contentspider.page.input.page import Page
 from contentspider.site.models.record import page_fields, page_id
 from contentspider.state.book.book import Book
@@ -189,6 +190,12 @@ def test_unopenable_book_or_index_ends_crawl_before_it_begins(
 
     asyncio.run(started())
     assert broken.closed == ["book"]
+    overrides = tmp_path / "y/models/e.org" / OVERRIDES
+    overrides.parent.mkdir(parents=True)
+    overrides.write_text("drop = ['<']")
+    corrected = Crawl(tmp_path / "y")
+    live(corrected)
+    assert corrected.keeper.is_broken and f"{overrides}:1" in corrected.stat("book/failed")
     index = Crawl(tmp_path / "x", settings={"CONTENTSPIDER_INDEX": "nothing:x"})
     live(index)
     assert index.keeper.is_broken and "nothing" in index.stat("book/failed")

@@ -285,6 +285,7 @@ class ItemHolder(Component):
         crawl was interrupted, the items stay held for the next run.
         """
         self.learning.is_closing = True
+        self.models.tell_idle_overrides()
         for state in self.sites.values():
             if state.work and state.is_busy:
                 await state.work

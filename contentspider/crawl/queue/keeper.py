@@ -17,6 +17,7 @@ from scrapy.utils.asyncio import (
 )
 
 from contentspider.crawl.base.engine import Interruption, end_at_start, queue_length, wake
+from contentspider.crawl.base.overrides import check_overrides
 from contentspider.crawl.base.state import CrawlState
 from contentspider.crawl.queue.addresses import Addresses, ItemRecorder
 from contentspider.crawl.queue.outage import HostPauses
@@ -98,11 +99,12 @@ class BookKeeper(CrawlState):
         logger.error("%s; nothing is crawled", error)
 
     def _check(self) -> None:
-        """Raise `ContentSpiderError` if a store, an index or an output cannot be used. This happens
-        before a new crawl begins in the book.
+        """Raise `ContentSpiderError` if a store, an index, an output or the overrides of a start
+        site cannot be used. This happens before a new crawl begins in the book.
         """
         self.sharing.check()
         self.indexing.check()
+        check_overrides(self.crawler.spider, self.options)
         if self.options.output_file:
             check_output(Path(self.options.output_file))
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
+from contentspider.ground.addresses import is_web_address
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.scope import crawl_name
 from contentspider.ground.terminal import printable
 from contentspider.recrawl.changes import UNCHANGED
+from contentspider.site.models.record import page_id
 from contentspider.state.crawls.books import HISTORIES, crawl_book, is_old, read_book
 from contentspider.state.crawls.folder import state_folder
 
@@ -20,6 +23,8 @@ if TYPE_CHECKING:
     from contentspider.state.files.formats import Output
 
 
+# The files that servers commonly give for a folder.
+INDEX_FILES = ("index.html", "index.htm", "index.php")
 # Earlier versions put the start time of the last run into the names of unfinished crawls.
 ARCHIVED = re.compile(r"\.\d{8}T\d{6}(-\d+)?$")
 
@@ -46,6 +51,33 @@ def books(state_dir: str = "") -> list[Path]:
     folder = state_folder(state_dir)
     files = (*folder.glob("*.sqlite"), *(folder / HISTORIES).glob("*.sqlite"))
     return sorted({folder / path.name for path in files if not ARCHIVED.search(path.stem)})
+
+
+def find_page(url: str, crawl: str = "", state_dir: str = "") -> tuple[Path, str]:
+    """Return the book that has a page, and the page's id: of *crawl*, or of the first crawl. An
+    address without a scheme and a copy of a page lead to the page, and a folder to its index file.
+    Raises `ContentSpiderError`.
+    """
+    paths = [find_crawl(crawl, state_dir)] if crawl else books(state_dir)
+    for path in paths:
+        with closing(read_book(path)) as book:
+            for address in _spellings(url):
+                name = page_id(address)
+                for known in (name, book.known.original_of(name)):
+                    if known and book.known.page(known) is not None:
+                        return path, known
+    searched = f" ({', '.join(path.stem for path in paths)})" if paths else ": none was crawled yet"
+    raise ContentSpiderError(f"{printable(url)} is in no book{searched}", code="no-such-page")
+
+
+def _spellings(url: str) -> Iterator[str]:
+    """Yield the addresses that a person may mean."""
+    for scheme in ("",) if is_web_address(url) else ("https://", "http://"):
+        address = f"{scheme}{url}"
+        yield address
+        base = address if urlsplit(address).path else f"{address}/"
+        if base.endswith("/"):
+            yield from (f"{base}{name}" for name in INDEX_FILES)
 
 
 def _find(name: str, folder: Path, paths: Iterable[Path]) -> Path:
