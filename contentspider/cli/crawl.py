@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 RUN_MEANINGS = {
     Outcome.COMPLETE: "complete: every crawl is, or no site was due",
     Outcome.ERROR: "error in the file of sites or in an option: nothing was crawled; or the"
-    " summary could not be written",
+    " summary could not be written, or a message (notify) could not be sent",
     Outcome.INCOMPLETE: "some crawls are not complete (incomplete, nothing read, an error, out of"
     " memory, killed; with --due not those of sites that are still down), or crawls ended with"
     " several of the codes 6, 8, 9, 10 and 11: the summary names them; the next run resumes the"
@@ -121,7 +121,7 @@ def run(options: argparse.Namespace) -> int:
     from contentspider.run.jobs import Jobs
     from contentspider.run.report import report_lines
     from contentspider.run.results import run_outcome, summary_of
-    from contentspider.run.sitesfile import check_portable, read_sites
+    from contentspider.run.sitesfile import check_portable, read_notifier, read_sites
 
     started = datetime.now(timezone.utc)
     summary = options.summary.absolute() if options.summary else None
@@ -135,6 +135,7 @@ def run(options: argparse.Namespace) -> int:
     if file.parent.is_dir():  # otherwise reading the file reports the error
         os.chdir(file.parent)  # a scheduler may start the command in any folder
     sites = _selected_sites(read_sites(file, options.state), options)
+    notifier = read_notifier(file)
     if options.engine != "local":
         for site in sites:
             check_portable(file, site)
@@ -148,7 +149,8 @@ def run(options: argparse.Namespace) -> int:
         store.write("summary.json", json_text(record, indent=2).encode())
     for line in report_lines(results, outcome):
         say(line)
-    return outcome
+    is_told = notifier.send(results)
+    return outcome if is_told or outcome is not Outcome.COMPLETE else Outcome.ERROR
 
 
 def _store(options: argparse.Namespace) -> Objects | None:

@@ -21,6 +21,7 @@ EXTRAS = {
     "language": ("py3langid",),
     "progress": ("rich",),
     "monitors": ("spidermon",),
+    "notify": ("apprise",),
     "parquet": ("pyarrow",),
     "warc": ("warcio",),
     "remote": ("fsspec", "s3fs"),

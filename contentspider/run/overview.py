@@ -47,11 +47,17 @@ class SiteOverview:
     doubtful: int | None = None
     down_since: str | None = None
     due: str | None = None
+    warnings: tuple[str, ...] = ()
 
     @property
     def is_fine(self) -> bool:
         """Whether nobody has to look at the site."""
-        return self.outcome in FINE and not self.doubtful
+        return self.outcome in FINE and not self.doubts
+
+    @property
+    def doubts(self) -> int | None:
+        """The number of doubtful templates and warnings, None if it is unknown."""
+        return None if self.doubtful is None else self.doubtful + len(self.warnings)
 
 
 def overview(state_dir: str) -> list[SiteOverview]:
@@ -89,6 +95,7 @@ def _site(book: Path, state_dir: str) -> SiteOverview:
         len(result.doubtful),
         result.down_since,
         result.due,
+        result.warnings,
     )
 
 
@@ -107,7 +114,7 @@ def _row(site: SiteOverview) -> list[str]:
         count_words(site.pages),
         *(count_words(site.changes.get(kind, 0)) for kind in SHOWN_CHANGES),
         quality_words(site.f1, site.f1_pages),
-        count_words(site.doubtful),
+        count_words(site.doubts),
         "now" if site.due and _is_past(site.due) else _moment(site.due),
     ]
 

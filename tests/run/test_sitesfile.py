@@ -22,6 +22,7 @@ contact = "me@example.org"
 output = ["out/{site}.jsonl"]
 max_pages = 100
 own_site = true
+monitors = { max_failed = 0.5 }
 [defaults.settings]
 CONTENTSPIDER_OUTAGE_SECS = 60
 CONTENTSPIDER_PASSAGES = 1
@@ -111,6 +112,7 @@ def test_sites_file_keys_become_crawl_options(
         "user_agent": "-our bot",
         "contact": "me@example.org",
         "set": [
+            ("CONTENTSPIDER_MONITOR_MAX_FAILED", 0.5),
             ("CONTENTSPIDER_OUTAGE_SECS", 0),
             ("CONTENTSPIDER_PASSAGES", 1),
             ("USER_AGENTS", ["a, b", "c"]),
