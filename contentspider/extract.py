@@ -22,13 +22,9 @@ from contentspider.site.learn.options import LearningOptions
 from contentspider.site.learn.single_page import hidden_text
 from contentspider.site.models.failures import Failures
 from contentspider.site.models.folder import MANIFEST
+from contentspider.site.models.identity import page_id
 from contentspider.site.models.model import SiteModel
-from contentspider.site.models.record import (
-    NO_OPTIONAL_FIELDS,
-    OptionalFields,
-    page_fields,
-    page_id,
-)
+from contentspider.site.models.record import NO_OPTIONAL_FIELDS, OptionalFields, page_fields
 from contentspider.site.override_effects import OverrideEffects
 from contentspider.site.vote.labels import VOTES
 from contentspider.state.stores.knowledge import Knowledge

@@ -36,8 +36,9 @@ from contentspider.site.judge.prior import Prior
 from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.learn.single_page import extract_page
 from contentspider.site.models.folder import MANIFEST, WEIGHTS
+from contentspider.site.models.identity import item_hash
 from contentspider.site.models.model import SiteModel
-from contentspider.site.models.record import OptionalFields, item_hash, page_fields
+from contentspider.site.models.record import OptionalFields, page_fields
 from contentspider.site.own.readers.feeds import read_entries
 from contentspider.site.own.sources import SOURCES
 from contentspider.site.own.texts import MAX_CHARS, MAX_TEXTS, MAX_TITLE_CHARS

@@ -219,8 +219,9 @@ def status(options: argparse.Namespace) -> None:
 
 def _show_sites(options: argparse.Namespace) -> None:
     from contentspider.run.overview import overview, overview_lines
+    from contentspider.state.crawls.export import books
 
-    sites = overview(options.state_dir)
+    sites = overview(books(options.state_dir))
     if options.json:
         print(json_text([asdict(site) for site in sites], indent=2))
     elif sites:

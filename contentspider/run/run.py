@@ -39,7 +39,7 @@ from contentspider.run import project
 from contentspider.run.flags import CRAWL_FLAGS, FLAGS
 from contentspider.run.schemes import with_schemes
 from contentspider.run.summary import summary
-from contentspider.site.models.record import page_id
+from contentspider.site.models.identity import page_id
 from contentspider.state.address_state import AddressState
 from contentspider.state.book.database import BookBusyError, is_in_use
 from contentspider.state.crawls.books import crawl_book, name_of, read_book

@@ -22,7 +22,8 @@ from contentspider.crawl.queue.addresses import in_hand
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.page.input.overrides import OVERRIDES
 from contentspider.page.input.page import Page
-from contentspider.site.models.record import page_fields, page_id
+from contentspider.site.models.identity import page_id
+from contentspider.site.models.record import page_fields
 from contentspider.state.book.book import Book
 from contentspider.state.book.items import ItemBinding
 from contentspider.state.crawls.books import crawl_book

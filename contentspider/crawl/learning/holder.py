@@ -29,7 +29,7 @@ from contentspider.crawl.queue.keeper import BookKeeper
 from contentspider.ground.addresses import absolute
 from contentspider.ground.errors import StateError
 from contentspider.ground.sites import SiteKeys
-from contentspider.site.models.record import page_id
+from contentspider.site.models.identity import page_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,7 +14,7 @@ from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.scope import crawl_name
 from contentspider.ground.terminal import printable
 from contentspider.recrawl.changes import UNCHANGED
-from contentspider.site.models.record import page_id
+from contentspider.site.models.identity import page_id
 from contentspider.state.crawls.books import HISTORIES, crawl_book, is_old, read_book
 from contentspider.state.crawls.folder import state_folder
 
