@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import contentspider
 from contentspider.cli import (
     archive,
+    completion,
     crawl,
     evaluate,
     explain,
@@ -48,6 +49,7 @@ COMMANDS = (
     ),
     *(explain.explain, models.models, fields.fields, rules.rules, evaluate.evaluate, render.render),
     *(web.serve, web.mcp, web.annotate, web.report),
+    completion.completion,
 )
 # The entry point group for the commands of other packages.
 COMMANDS_GROUP = "contentspider.commands"

@@ -20,6 +20,7 @@ from contentspider.cli.command import (
     argument,
     command,
     exit_codes,
+    listed,
     option,
     print_crawls,
 )
@@ -95,7 +96,13 @@ def crawl(options: argparse.Namespace) -> int:
     "run",
     argument("FILE", "the sites, as TOML (docs/scheduling.md); paths are relative to it", Path),
     argument("--due", "crawl only sites that are due or unfinished, the most overdue first"),
-    argument("--only SITE...", "crawl only these sites of the file"),
+    argument(
+        "--only SITES",
+        "crawl only these sites of the file, with commas; may be repeated",
+        listed,
+        [],
+        action="extend",
+    ),
     argument("--jobs N", "crawls at a time (default: 2)", default=2, least=1),
     argument("--force", "accept that known pages are gone, however many (with --only SITE)"),
     argument(
@@ -181,7 +188,7 @@ def _open_store(url: str) -> Objects:
 
 def _selected_sites(sites: Sequence[PlannedSite], options: argparse.Namespace) -> list[PlannedSite]:
     names = [site.name for site in sites]
-    for name in options.only or ():
+    for name in options.only:
         if name not in names:
             raise ContentSpiderError(
                 f"{options.file}: it has no site {name!r}; it has: {', '.join(names)}"
@@ -287,8 +294,8 @@ def _parse_since(text: str) -> tuple[int, str]:
         raise argparse.ArgumentTypeError(str(error)) from None
 
 
-def _parse_changes(text: str) -> tuple[str, ...]:
-    kinds = tuple(part.strip() for part in text.split(","))
+def _parse_changes(text: str) -> list[str]:
+    kinds = listed(text)
     if unknown := set(kinds) - set(CHANGES):
         raise argparse.ArgumentTypeError(f"{', '.join(sorted(unknown))}: use {', '.join(CHANGES)}")
     return kinds
@@ -306,8 +313,10 @@ def _parse_changes(text: str) -> tuple[str, ...]:
     argument(
         "--only KINDS",
         f"only these changes, with commas: {', '.join(CHANGES)} (default: all but unchanged; in a"
-        " feed and for a webhook all but refiltered and unchanged)",
+        " feed and for a webhook all but refiltered and unchanged); may be repeated",
         _parse_changes,
+        [],
+        action="extend",
     ),
     argument(
         "--format KIND",

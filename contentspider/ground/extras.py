@@ -20,6 +20,7 @@ EXTRAS = {
     "documents": ("pypdfium2", "anydoc", "markdown_it"),
     "language": ("py3langid",),
     "progress": ("rich",),
+    "completion": ("shtab",),
     "monitors": ("spidermon",),
     "notify": ("apprise",),
     "parquet": ("pyarrow",),

@@ -51,7 +51,7 @@ def flags_table() -> str:
             key, setting = (
                 f"`{name}`" if name else "" for name in (one.in_sites and one.key, one.setting)
             )
-            lines.append(f"| {flags} | {key} | {setting} | {one.help} |")
+            lines.append(f"| {flags} | {key} | {setting} | {one.flag_help} |")
     return "\n".join(lines)
 
 

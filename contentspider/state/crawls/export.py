@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from contentspider.ground.addresses import is_web_address
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.scope import crawl_name
+from contentspider.ground.sites import SiteKeys
 from contentspider.ground.terminal import printable
 from contentspider.recrawl.changes import UNCHANGED
 from contentspider.site.models.identity import page_id
@@ -30,8 +31,9 @@ ARCHIVED = re.compile(r"\.\d{8}T\d{6}(-\d+)?$")
 
 
 def find_crawl(name: str, state_dir: str = "") -> Path:
-    """Return the path of a crawl's book. *name* is an address that was crawled, the crawl's name or
-    the book's file. Raises `ContentSpiderError` if no crawl matches.
+    """Return the path of a crawl's book. *name* is an address that was crawled, the crawl's name,
+    the name of a site that only one crawl has pages of, or the book's file. Raises
+    `ContentSpiderError` if no crawl matches.
     """
     folder = state_folder(state_dir)
     path = Path(name)
@@ -87,6 +89,8 @@ def _find(name: str, folder: Path, paths: Iterable[Path]) -> Path:
             return path
     stems = crawls(str(folder))
     matches = _matching(name, stems)
+    if not matches:
+        matches = [stem for stem in stems if name in _sites_of(folder / f"{stem}.sqlite")]
     if len(matches) == 1:
         return folder / f"{matches[0]}.sqlite"
     raise ContentSpiderError(
@@ -94,6 +98,25 @@ def _find(name: str, folder: Path, paths: Iterable[Path]) -> Path:
         f" crawls are: {', '.join(matches or stems) or 'none'}",
         code="no-such-crawl",
     )
+
+
+def _sites_of(book: Path) -> list[str]:
+    """Return the sites that a book has pages of; none if it cannot be read."""
+    with suppress(ContentSpiderError), closing(read_book(book)) as opened:
+        return opened.stored_pages.sites()
+    return []
+
+
+def site_of(name: str, state_dir: str = "") -> str:
+    """Return the name of the site that the models know of a *crawl* with one site only, or of an
+    address; otherwise *name* itself.
+    """
+    sites = []
+    with suppress(ContentSpiderError):
+        sites = _sites_of(find_crawl(name, state_dir))
+    if len(sites) == 1:
+        return sites[0]
+    return SiteKeys().key(name) if is_web_address(name) else name
 
 
 def _matching(name: str, stems: Sequence[str]) -> list[str]:
