@@ -26,10 +26,11 @@ from contentspider.crawl.learning.models import (
 from contentspider.ground.errors import NotEnoughTextError, OverridesError
 from contentspider.page.input.overrides import OVERRIDES
 from contentspider.page.input.page import Page
+from tests.conftest import read_jsonl, run
 from tests.crawlers import close, open_crawler, parts
 from tests.messages import wording
 from tests.recrawled import SITE, address
-from tests.sites import article
+from tests.sites import article, small_site
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from contentspider.site.models.model import SiteModel
+    from tests.conftest import Site
 
 
 @pytest.fixture
@@ -64,6 +66,29 @@ def test_stored_model_is_used_only_with_same_learning_settings(
         other = replace(model, **changes)  # type: ignore[arg-type]
         monkeypatch.setattr(models.store, "load", lambda _, other=other: other)
         assert models.load(SITE) is None
+
+
+def test_frozen_models_are_used_and_no_site_is_learned(site: Site, tmp_path: Path) -> None:
+    small_site(site, 6)
+    models = tmp_path / "models"
+    crawl = ("crawl", site.url, "--own-site", "-o", "x.jsonl", "--models-frozen")
+    first = run(*crawl, cwd=tmp_path)
+    key = site.url.removeprefix("http://").replace(":", "-")
+    assert f"{key}: it has no model" in first.stderr and not models.exists()
+    contents = [str(item["content"]) for item in read_jsonl(tmp_path / "x.jsonl")]
+    assert len(contents) == 6 and not any("Home" in text for text in contents), "by the prior"
+    assert run(*crawl, "--relearn", cwd=tmp_path, check=False).returncode
+    run("crawl", site.url, "--own-site", cwd=tmp_path)
+    before = {path: path.read_bytes() for path in models.rglob("*.json*")}
+    (tmp_path / "models").chmod(0o555)
+    for number in range(1, 6):  # a redesign, which would be learned again
+        page = article(number).replace("<article>", "<main><section class=new>")
+        site.add(f"/{number}", page.replace("</article>", "</section></main>"))
+    again = run(*crawl, cwd=tmp_path)
+    assert "learned" not in again.stderr.replace("0 learned", "")
+    assert before == {path: path.read_bytes() for path in models.rglob("*.json*")}
+    version = json.loads((models / key / "manifest.json").read_bytes())["version"]
+    assert {item["model_version"] for item in read_jsonl(tmp_path / "x.jsonl")} == {version}
 
 
 def test_loaded_models_are_counted_and_different_prior_is_logged(

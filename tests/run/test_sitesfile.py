@@ -35,6 +35,7 @@ format = "json"
 only = "changed"
 due = true
 models = "our-models"
+models_frozen = true
 books = "s3://bucket/histories"
 scope = "host"
 include = ["/docs/*", "re:/\\\\d{4}/"]
@@ -90,6 +91,7 @@ def test_sites_file_keys_become_crawl_options(
         "only": "changed",
         "due": True,
         "models": "our-models",
+        "models_frozen": True,
         "books": "s3://bucket/histories",
         "scope": "host",
         "include": ["/docs/*", r"re:/\d{4}/"],

@@ -54,7 +54,7 @@ def test_missing_or_damaged_model_raises_error(model: SiteModel, tmp_path: Path)
     with pytest.raises(FileNotFoundError, match="nowhere holds no model"):
         SiteModel.load(tmp_path / "nowhere")
     folder = model.save(tmp_path / "m")
-    (weights,) = folder.glob("generations/1/weights.json")
+    (weights,) = folder.glob("generations/1/weights.json.gz")
     weights.write_bytes(weights.read_bytes()[:-1] + b" ")
     with pytest.raises(StateError, match="the digest differs"):
         SiteModel.load(folder)

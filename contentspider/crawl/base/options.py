@@ -60,6 +60,11 @@ class CrawlOptions:
     relearn: bool = option(
         False, "Learn the sites again, even if they have models.", flags="--relearn", group=RUNS
     )
+    models_frozen: bool = option(
+        False, "Use the models as they are: learn no site and save no model. The prior judges the"
+        " pages of sites without a model.",
+        flags="--models-frozen", group=RUNS, in_sites=True,
+    )
     labels: str = option(
         "votes", "How blocks are labelled: 'votes', 'own' (without the prior), 'paper' (Algorithm"
         " 1), a variant of it (research/docs/experiments.md), or a method of another package.",
@@ -349,6 +354,8 @@ class CrawlOptions:
         """
         assert self.learning
         assert self.fields_file
+        if self.relearn and self.models_frozen:
+            raise SettingError("--relearn and --models-frozen exclude each other: choose one")
         if self.logins:
             self._check_logins()
         if not (self.durable and self.compare):

@@ -99,7 +99,9 @@ class ItemHolder(Component):
                 key in learned_sites(self.keeper) or key in unlearned_sites(self.keeper)
             )
             may_load = is_of_crawl or not (self.options.relearn or self._is_stale(key))
-            if may_load and (model := self.models.load(key)) is not None:
+            if self.options.models_frozen:
+                self.learning.use_frozen(state)
+            elif may_load and (model := self.models.load(key)) is not None:
                 self.learning.use(state, model)
                 state.is_early, state.is_stored = is_of_crawl, True
         return self.sites[key]

@@ -33,6 +33,7 @@ from contentspider.ground.sites import SiteKeys
 from contentspider.recrawl.drift import Drift
 from contentspider.site.judge.prior import Prior
 from contentspider.site.models.folder import DRIFT
+from contentspider.site.models.model import SiteModel
 from contentspider.site.override_effects import OverrideEffects
 from contentspider.site.vote.labels import VOTES
 from contentspider.state.outcome import (
@@ -55,7 +56,6 @@ if TYPE_CHECKING:
     from contentspider.crawl.base.state import CrawlState
     from contentspider.page.input.overrides import Overrides
     from contentspider.page.input.page import Page
-    from contentspider.site.models.model import SiteModel
     from contentspider.site.models.record import Extraction
 
 logger = logging.getLogger(__name__)
@@ -418,6 +418,21 @@ class SiteLearning:
         """Use a model of a site from now on."""
         state.use(model)
         self._models.note_quality(state.key, model)
+
+    def use_frozen(self, state: SiteState) -> None:
+        """Use the stored model of a site, or else the prior, until the end of the crawl."""
+        model = self._models.load(state.key)
+        state.is_stored = model is not None
+        if model is not None:
+            self.use(state, model)
+        else:
+            self._crawl.stats.inc_value("contentspider/models/missing")
+            logger.warning(
+                f"{state.key}: it has no model, and none is learned (--models-frozen): the prior"
+                " judges each of its pages alone"
+            )
+            state.use(SiteModel.of_prior(state.key, self._models.prior))
+        state.watch = None  # a model that does not know a template is not learned again
 
     def _keep(self, state: SiteState, model: SiteModel) -> None:
         """Use a model from now on, and save it if this crawl has seen the whole site."""

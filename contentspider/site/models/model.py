@@ -300,6 +300,24 @@ class SiteModel:
             kept = kept | np.array([slot in self.teasers for slot in slots])
         return with_entries(page.content, kept, is_listing)
 
+    @classmethod
+    def of_prior(cls, site: str, judge: Prior | None) -> SiteModel:
+        """Return a model that knows nothing of its site: the prior *judge* judges all pages."""
+        nothing: frozenset[str] = frozenset()
+        svm = CLASSIFIERS.load("svm").load({"intercept": -1.0, "weights": []})
+        return cls(
+            site=site,
+            labels=VOTES,
+            pages=0,
+            names=nothing,
+            slots=nothing,
+            noise_texts=nothing,
+            classifier=svm,
+            summary=[],
+            is_refused=True,
+            judge=judge,
+        )
+
     def dump_weights(self) -> bytes:
         """Return the weights as canonical JSON, for `parse`."""
         record: dict[str, object] = {
