@@ -150,3 +150,15 @@ def test_template_missing_from_sample_is_judged_by_prior(example_corpus: Path) -
         extraction = model.extract(pages[path])
         assert extraction.by_prior
         assert token_f1(extraction.text, gold[path]) > 0.95
+
+
+def test_decisions_and_slots_are_tables(model: SiteModel, pages: list[Page]) -> None:
+    pandas, arrow = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
+    extraction = model.extract(pages[0])
+    frame, table = extraction.to_pandas(), extraction.to_arrow()
+    assert isinstance(frame, pandas.DataFrame) and isinstance(table, arrow.Table)
+    assert frame["kept"].tolist() == table["kept"].to_pylist() == extraction.kept.tolist()
+    assert frame["text"].tolist() == [block.text for block in pages[0].content.blocks]
+    assert frame["probability"].tolist() == pytest.approx(extraction.probabilities.tolist())
+    assert model.to_pandas()["slot"].tolist() == [slot.slot for slot in model.summary]
+    assert model.to_arrow().num_rows == len(model.summary)

@@ -13,6 +13,7 @@ import numpy as np
 from contentspider.ground.compression import pack, unpack
 from contentspider.ground.errors import DAMAGE, StateError
 from contentspider.ground.pickles import pickled
+from contentspider.ground.tables import to_arrow, to_pandas
 from contentspider.page.tree.text import SENTENCE_CHARS
 from contentspider.site.companions import with_footnotes, with_titles
 from contentspider.site.fields.own_fields import OwnKnowledge
@@ -254,6 +255,16 @@ class SiteModel:
         also true if they were made without any prior.
         """
         return not self.prior or self.prior == (prior or Prior.shipped()).digest
+
+    def to_pandas(self) -> Any:
+        """Return a DataFrame with a row for each slot of the template: slot, probability and score
+        (float, 0 to 1), blocks, pages (int), example. Raises ImportError without pandas.
+        """
+        return to_pandas([asdict(slot) for slot in self.summary])
+
+    def to_arrow(self) -> Any:
+        """Return the table of `to_pandas` as a pyarrow Table (extra ``parquet``)."""
+        return to_arrow([asdict(slot) for slot in self.summary])
 
     def extract(self, page: Page, keep_teasers: bool = False) -> Extraction:
         """Return the content of a page; *keep_teasers* also keeps the entries of a listing."""

@@ -16,6 +16,7 @@ from contentspider.ground.addresses import (
     section_address,
 )
 from contentspider.ground.pickles import pickled
+from contentspider.ground.tables import to_arrow, to_pandas
 from contentspider.ground.times import now
 from contentspider.page.about.hints import MAX_HINT_CHARS
 from contentspider.page.tree.resolver import Resolver
@@ -186,6 +187,32 @@ class Extraction:
     def to_dict(self) -> dict[str, object]:
         """Return the fields of a `ContentItem` (docs/items.md) as JSON values."""
         return page_fields(self.page, self.site, self, self.model_version)
+
+    def _rows(self) -> list[dict[str, Any]]:
+        columns = zip(
+            self.page.content.blocks, self.kept.tolist(), self.probabilities.tolist(), strict=True
+        )
+        return [
+            {
+                "text": block.text,
+                "tag": block.tag,
+                "path": block.path,
+                "link_share": block.link_chars / max(len(block.text), 1),
+                "probability": probability,
+                "kept": is_kept,
+            }
+            for block, is_kept, probability in columns
+        ]
+
+    def to_pandas(self) -> Any:
+        """Return a DataFrame with a row for each block: text, tag, path, link_share, probability
+        (float, 0 to 1), kept (bool). Raises ImportError without pandas.
+        """
+        return to_pandas(self._rows())
+
+    def to_arrow(self) -> Any:
+        """Return the table of `to_pandas` as a pyarrow Table (extra ``parquet``)."""
+        return to_arrow(self._rows())
 
     def _repr_html_(self) -> str:
         """Return all text of the page for notebooks: kept blocks green, dropped ones grey."""
