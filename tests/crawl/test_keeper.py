@@ -10,6 +10,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import scrapy
 from pydispatch.dispatcher import getAllReceivers, liveReceivers
 from scrapy import Request, signals
 
@@ -200,6 +201,18 @@ def test_unopenable_book_or_index_ends_crawl_before_it_begins(
     index = Crawl(tmp_path / "x", settings={"CONTENTSPIDER_INDEX": "nothing:x"})
     live(index)
     assert index.keeper.is_broken and "nothing" in index.stat("book/failed")
+
+
+@pytest.mark.parametrize("name", ["_slot", "downloader"])
+def test_keeper_refuses_to_crawl_by_a_scrapy_without_private_names(
+    name: str, tmp_path: Path
+) -> None:
+    crawl = Crawl(tmp_path)
+    delattr(crawl.crawler.engine, name)
+    live(crawl)
+    assert crawl.keeper.is_broken
+    assert f"Scrapy {scrapy.__version__}" in crawl.stat("book/failed")
+    assert name in crawl.stat("book/failed")
 
 
 def test_keeper_refuses_to_crawl_without_asyncio(

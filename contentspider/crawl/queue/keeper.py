@@ -16,7 +16,13 @@ from scrapy.utils.asyncio import (
     run_in_thread,
 )
 
-from contentspider.crawl.base.engine import Interruption, end_at_start, queue_length, wake
+from contentspider.crawl.base.engine import (
+    Interruption,
+    check_scrapy,
+    end_at_start,
+    queue_length,
+    wake,
+)
 from contentspider.crawl.base.overrides import check_overrides
 from contentspider.crawl.base.state import CrawlState
 from contentspider.crawl.queue.addresses import Addresses, ItemRecorder
@@ -113,6 +119,7 @@ class BookKeeper(CrawlState):
         self.open()
         try:
             if not self.is_broken:
+                check_scrapy(self.crawler)
                 self._begin()
         except ContentSpiderError as error:
             self._refuse(error)
