@@ -244,7 +244,11 @@ def without_early_ends(body: bytes) -> bytes:
 
 def is_too_large(body: bytes) -> bool:
     """Tell whether `limit_markup` leaves out the end of *body*."""
-    return len(body) > MAX_BYTES or body.count(b"<") > MAX_TAGS
+    return len(body) > MAX_BYTES or _has_too_many_tags(body)
+
+
+def _has_too_many_tags(body: bytes) -> bool:
+    return len(body) > MAX_TAGS and body.count(b"<") > MAX_TAGS  # most bodies have fewer bytes
 
 
 def limit_markup(body: bytes) -> bytes:
@@ -261,7 +265,7 @@ def limit_markup(body: bytes) -> bytes:
         while MAX_BYTES - end < 3 and 0x80 <= body[end] < 0xC0:
             end -= 1
         body = body[:end]
-    if body.count(b"<") > MAX_TAGS:
+    if _has_too_many_tags(body):
         body = body[: -1 - len(body.split(b"<", MAX_TAGS)[-1])]
     shortened: bytes = cut_attributes(body, b"")
     if shortened is body:
