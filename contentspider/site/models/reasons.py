@@ -201,12 +201,12 @@ class Reasons:
         """Return a sentence about the place of a block, and the share of its texts that are
         content, from 0 to 1.
         """
-        slot = self._slot(block.path)
+        slot = self._slot_of(block.path)
         name = "".join(list(selectors(slot))[:2][-1:]) or "body"
         kept = [
             is_kept
             for path, texts in self._decisions.items()
-            if self._slot(path) == slot
+            if self._slot_of(path) == slot
             for _, is_kept in texts
         ]
         if kept:
@@ -222,7 +222,7 @@ class Reasons:
                 return f"its place ({name}) has {count}, which are {kind}", known.probability
         return f"its place ({name}) is on no page that the model knows", 0.5
 
-    def _slot(self, path: str) -> str:
+    def _slot_of(self, path: str) -> str:
         return self.model.slot_of(path) if self.model else path
 
     @cached_property
@@ -260,7 +260,7 @@ class Reasons:
         if all(url != page.url for url, _ in self._texts):
             for block, keeps in zip(page.content.blocks, extraction.kept.tolist(), strict=True):
                 decisions.setdefault(block.path, []).append((page.url, keeps))
-        selector, paths = self._selector(self._slot(page.content.blocks[index].path), decisions)
+        selector, paths = self._selector(self._slot_of(page.content.blocks[index].path), decisions)
         if not selector:
             return None
         texts = [text for path in paths for text in decisions[path]]
@@ -278,7 +278,7 @@ class Reasons:
         most precise, and the paths that it matches; "" if there is none.
         """
         tree, selector, matched = PathTree(paths), "", set[str]()
-        wanted = {path for path in paths if self._slot(path) == slot}
+        wanted = {path for path in paths if self._slot_of(path) == slot}
         for selector in selectors(slot):
             rule = Overrides.parse(f"drop = [{_quoted(selector)}]").tables[0]
             matched = tree.matched(rule.drop[0])
