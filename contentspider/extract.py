@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from contentspider.ground.addresses import is_web_address
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.fetch import Fetched
 from contentspider.ground.sites import SiteKeys
@@ -22,13 +24,10 @@ from contentspider.site.learn.options import LearningOptions
 from contentspider.site.learn.single_page import hidden_text
 from contentspider.site.models.failures import Failures
 from contentspider.site.models.folder import MANIFEST
+from contentspider.site.models.identity import page_id
 from contentspider.site.models.model import SiteModel
-from contentspider.site.models.record import (
-    NO_OPTIONAL_FIELDS,
-    OptionalFields,
-    page_fields,
-    page_id,
-)
+from contentspider.site.models.record import NO_OPTIONAL_FIELDS, OptionalFields, page_fields
+from contentspider.site.override_effects import OverrideEffects
 from contentspider.site.vote.labels import VOTES
 from contentspider.state.stores.knowledge import Knowledge
 from contentspider.state.stores.models import ModelStore
@@ -42,6 +41,10 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+# From this many files on, the log says how far the command is, every `TELL_SECS` seconds.
+MANY_FILES, TELL_SECS = 100, 5.0
+# Pages name several sites if the most frequent one has less than this share of those that name one.
+ONE_SITE_SHARE, MIN_NAMING = 0.8, 5
 # Pages that stay in memory between learning and extraction; each takes some 100 kB.
 MAX_KEPT = 500
 
@@ -130,6 +133,43 @@ class _FieldCheck:
             )
 
 
+class _Watch:
+    """Tells how far the pages of a folder are, and whether they seem to be of several sites."""
+
+    def __init__(self, root: Path, files: int) -> None:
+        self._root, self._files = root, files
+        self._keys = SiteKeys()
+        self._sites: Counter[str] = Counter()
+        self._told = time.monotonic()
+
+    def watch(self, pages: Iterable[Page], step: str) -> Iterator[Page]:
+        """Yield the pages of a *step*."""
+        if self._files >= MANY_FILES:
+            logger.info("%s: %s %d files", self._root, step, self._files)
+        for number, page in enumerate(pages, 1):
+            if time.monotonic() - self._told >= TELL_SECS:
+                self._told = time.monotonic()
+                logger.info("%s: %s, %d of %d files", self._root, step, number, self._files)
+            yield page
+
+    def note(self, page: Page) -> None:
+        """Count the site that a page names as its own."""
+        if is_web_address(address := page.hints.canonical):
+            self._sites[self._keys.key(address)] += 1
+
+    def warn(self) -> None:
+        """Warn if the pages name several sites as their own."""
+        count = self._sites.total()
+        if count >= MIN_NAMING and max(self._sites.values()) < ONE_SITE_SHARE * count:
+            names = ", ".join(f"{site} ({n})" for site, n in self._sites.most_common(3))
+            logger.warning(
+                "%s: its pages are of several sites, by their canonical addresses: %s. They were"
+                " learned as one site: give a folder for each site, or --alone",
+                self._root,
+                names,
+            )
+
+
 def _learn(site: str, options: LearningOptions, pages: Iterable[Page]) -> SiteModel:
     """Return a model learned from the pages of a site, and warn of doubts about own fields."""
     # Imported here, because only learning a site needs scikit-learn, which takes a second.
@@ -170,20 +210,28 @@ def _site_items(
     models: Path | None,
     optional_fields: OptionalFields,
     failures: Failures,
+    alone: bool,
 ) -> Iterator[dict[str, object]]:
-    """Yield the items of a site's *files*; ``url`` is the file's path below *root*."""
+    """Yield the items of a site's *files*; ``url`` is the file's path below *root*. *alone*: the
+    prior judges each page.
+    """
     site = root.resolve().name or "site"
     known = _stored(models, site, options) if models else Knowledge(options=options)
+    watch = _Watch(root, len(files))
     pages = _SitePages(root, files, known, failures.files)
-    is_alone = not known.model and len(files) == 1 and options.labels == VOTES
+    is_single = len(files) == 1 and options.labels == VOTES
+    is_alone = not known.model and (is_single or alone)
     if not any(_has_text(page, is_alone) for page in pages):
         return
     if known.model:
         site = known.model.site
     elif not is_alone:
-        known = known._replace(model=_learn(site, options, pages))
+        known = known._replace(model=_learn(site, options, watch.watch(pages, "learning from")))
     left_out, check = 0, _FieldCheck(options.own_fields)
-    for page in pages:
+    effects = OverrideEffects(known.overrides or Overrides(()))
+    for page in watch.watch(pages, "extracting"):
+        effects.add(page)
+        watch.note(page)
         if not _has_text(page, is_alone):
             logger.warning("%s/%s has no text and is left out", root, page.url)
             continue
@@ -199,6 +247,10 @@ def _site_items(
         yield item
     _warn_of_directives(str(root), left_out)
     check.warn(str(root))
+    if not is_alone and not models:
+        watch.warn()
+    for effect in effects.idle():
+        logger.warning("%s: in overrides.toml %s decides nothing on the pages", root, effect)
 
 
 def page_item(
@@ -234,6 +286,7 @@ def extract_paths(
     models: Path | None = None,
     optional_fields: OptionalFields = NO_OPTIONAL_FIELDS,
     failures: Failures | None = None,
+    alone: bool = False,
 ) -> Iterator[dict[str, object]]:
     """Yield the fields of `ContentItem` for each page of the sites in *paths*. Pages whose item
     cannot be made are left out, logged, and noted in *failures*.
@@ -242,7 +295,8 @@ def extract_paths(
     warning. The HTML files of one folder among *paths* are a site, too. Documents among *paths* are
     read first, each by itself.
 
-    The model of a site is learned from its files; a single file is judged alone. With *models*, the
+    The model of a site is learned from its files; a single file is judged alone, and so is each one
+    if *alone* is true, whatever site it is of. With *models*, the
     model is read from that folder instead. If there are several sites, ``url`` begins with the
     folder as given in *paths*. Files that cannot be read are left out with a warning, and noted
     in *failures*: packed pages that are damaged or too large, and documents without text. So are
@@ -267,7 +321,7 @@ def extract_paths(
         _warn_of_documents(folder)
     sites = [*folders, *singles.items()]
     for root, files in sites:
-        for item in _site_items(root, files, options, models, optional_fields, failures):
+        for item in _site_items(root, files, options, models, optional_fields, failures, alone):
             if len(sites) > 1:
                 item["url"] = (root / str(item["url"])).as_posix()
                 item["id"] = page_id(str(item["url"]))

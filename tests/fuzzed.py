@@ -35,15 +35,16 @@ from contentspider.run.sitesfile import read_sites
 from contentspider.site.judge.prior import Prior
 from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.learn.single_page import extract_page
-from contentspider.site.models.folder import MANIFEST, WEIGHTS
+from contentspider.site.models.folder import MANIFEST
+from contentspider.site.models.identity import item_hash
 from contentspider.site.models.model import SiteModel
-from contentspider.site.models.record import OptionalFields, item_hash, page_fields
+from contentspider.site.models.record import OptionalFields, page_fields
 from contentspider.site.own.readers.feeds import read_entries
 from contentspider.site.own.sources import SOURCES
 from contentspider.site.own.texts import MAX_CHARS, MAX_TEXTS, MAX_TITLE_CHARS
 from contentspider.state.book.item_json import dump_item, load_item
 from contentspider.state.files.warc import Exchange, WarcFile, whole_bytes
-from contentspider.state.stores.transfer import export_model, import_model
+from contentspider.state.stores.transfer import WEIGHTS, export_model, import_model
 from tests import officefiles
 from tests.fuzzed_state import crawls, odd_bytes, odd_rows, sites
 from tests.garbling import flipped, garbled, with_odd_values

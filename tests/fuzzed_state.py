@@ -17,7 +17,7 @@ from contentspider.page.input.page import Page
 from contentspider.recrawl.judge import Facts
 from contentspider.recrawl.lastmod import LastmodCounts
 from contentspider.run.results import last_crawl
-from contentspider.site.models.record import page_id
+from contentspider.site.models.identity import page_id
 from contentspider.site.own.texts import OwnText
 from contentspider.state.book.answers import Answer
 from contentspider.state.book.book import Book

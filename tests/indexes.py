@@ -13,7 +13,7 @@ from contentspider.index.schema import DocumentState
 from contentspider.index.sync import Sync
 from contentspider.page.input.page import Page
 from contentspider.recrawl.judge import Change, Facts
-from contentspider.site.models.record import page_id
+from contentspider.site.models.identity import page_id
 from contentspider.state.book import changes as changes_times
 from contentspider.state.book.answers import Answer
 from contentspider.state.book.book import Book

@@ -14,7 +14,8 @@ from contentspider.crawl.revisits.revisits import Revisits
 from contentspider.ground.json_text import json_text
 from contentspider.page.input.page import Page
 from contentspider.site.models.failures import Failures
-from contentspider.site.models.record import page_fields, page_id
+from contentspider.site.models.identity import page_id
+from contentspider.site.models.record import page_fields
 from contentspider.state.book.answers import Answer
 from contentspider.state.book.book import Book
 from contentspider.state.book.items import ItemBinding

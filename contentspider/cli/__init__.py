@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import contentspider
 from contentspider.cli import (
     archive,
+    completion,
     crawl,
     evaluate,
+    explain,
     extract,
     fields,
     index,
@@ -45,8 +47,9 @@ COMMANDS = (
         extract.summarise,
         archive.archive,
     ),
-    *(models.models, fields.fields, rules.rules, evaluate.evaluate, render.render),
+    *(explain.explain, models.models, fields.fields, rules.rules, evaluate.evaluate, render.render),
     *(web.serve, web.mcp, web.annotate, web.report),
+    completion.completion,
 )
 # The entry point group for the commands of other packages.
 COMMANDS_GROUP = "contentspider.commands"

@@ -108,6 +108,11 @@ def argument(
     return lambda parser: parser.add_argument(*flags, **(settings | more))
 
 
+def listed(text: str) -> list[str]:
+    """Return the parts of a text with commas, as ``--only`` takes them."""
+    return [part for part in map(str.strip, text.split(",")) if part]
+
+
 def converter(option: Option) -> Callable[[str], Any]:
     """Return a function that converts an argument's text; its errors say what to give instead."""
 
@@ -127,7 +132,7 @@ def option(key: str, **changes: Any) -> Argument:
     """Return the argument for an option of a crawl, with *changes* to argparse's arguments."""
     option = BY_KEY[key]
     default = option.default
-    settings: dict[str, Any] = {"dest": key, "default": default, "help": option.help}
+    settings: dict[str, Any] = {"dest": key, "default": default, "help": option.flag_help}
     if isinstance(default, bool):
         settings["action"] = "store_false" if option.flag.startswith("--no-") else "store_true"
     else:

@@ -20,6 +20,7 @@ from contentspider.cli.command import (
     argument,
     command,
     exit_codes,
+    listed,
     option,
     print_crawls,
 )
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 RUN_MEANINGS = {
     Outcome.COMPLETE: "complete: every crawl is, or no site was due",
     Outcome.ERROR: "error in the file of sites or in an option: nothing was crawled; or the"
-    " summary could not be written",
+    " summary could not be written, or a message (notify) could not be sent",
     Outcome.INCOMPLETE: "some crawls are not complete (incomplete, nothing read, an error, out of"
     " memory, killed; with --due not those of sites that are still down), or crawls ended with"
     " several of the codes 6, 8, 9, 10 and 11: the summary names them; the next run resumes the"
@@ -95,7 +96,13 @@ def crawl(options: argparse.Namespace) -> int:
     "run",
     argument("FILE", "the sites, as TOML (docs/scheduling.md); paths are relative to it", Path),
     argument("--due", "crawl only sites that are due or unfinished, the most overdue first"),
-    argument("--only SITE...", "crawl only these sites of the file"),
+    argument(
+        "--only SITES",
+        "crawl only these sites of the file, with commas; may be repeated",
+        listed,
+        [],
+        action="extend",
+    ),
     argument("--jobs N", "crawls at a time (default: 2)", default=2, least=1),
     argument("--force", "accept that known pages are gone, however many (with --only SITE)"),
     argument(
@@ -121,7 +128,7 @@ def run(options: argparse.Namespace) -> int:
     from contentspider.run.jobs import Jobs
     from contentspider.run.report import report_lines
     from contentspider.run.results import run_outcome, summary_of
-    from contentspider.run.sitesfile import check_portable, read_sites
+    from contentspider.run.sitesfile import check_portable, read_notifier, read_sites
 
     started = datetime.now(timezone.utc)
     summary = options.summary.absolute() if options.summary else None
@@ -135,6 +142,7 @@ def run(options: argparse.Namespace) -> int:
     if file.parent.is_dir():  # otherwise reading the file reports the error
         os.chdir(file.parent)  # a scheduler may start the command in any folder
     sites = _selected_sites(read_sites(file, options.state), options)
+    notifier = read_notifier(file)
     if options.engine != "local":
         for site in sites:
             check_portable(file, site)
@@ -148,7 +156,8 @@ def run(options: argparse.Namespace) -> int:
         store.write("summary.json", json_text(record, indent=2).encode())
     for line in report_lines(results, outcome):
         say(line)
-    return outcome
+    is_told = notifier.send(results)
+    return outcome if is_told or outcome is not Outcome.COMPLETE else Outcome.ERROR
 
 
 def _store(options: argparse.Namespace) -> Objects | None:
@@ -179,7 +188,7 @@ def _open_store(url: str) -> Objects:
 
 def _selected_sites(sites: Sequence[PlannedSite], options: argparse.Namespace) -> list[PlannedSite]:
     names = [site.name for site in sites]
-    for name in options.only or ():
+    for name in options.only:
         if name not in names:
             raise ContentSpiderError(
                 f"{options.file}: it has no site {name!r}; it has: {', '.join(names)}"
@@ -217,8 +226,9 @@ def status(options: argparse.Namespace) -> None:
 
 def _show_sites(options: argparse.Namespace) -> None:
     from contentspider.run.overview import overview, overview_lines
+    from contentspider.state.crawls.export import books
 
-    sites = overview(options.state_dir)
+    sites = overview(books(options.state_dir))
     if options.json:
         print(json_text([asdict(site) for site in sites], indent=2))
     elif sites:
@@ -284,8 +294,8 @@ def _parse_since(text: str) -> tuple[int, str]:
         raise argparse.ArgumentTypeError(str(error)) from None
 
 
-def _parse_changes(text: str) -> tuple[str, ...]:
-    kinds = tuple(part.strip() for part in text.split(","))
+def _parse_changes(text: str) -> list[str]:
+    kinds = listed(text)
     if unknown := set(kinds) - set(CHANGES):
         raise argparse.ArgumentTypeError(f"{', '.join(sorted(unknown))}: use {', '.join(CHANGES)}")
     return kinds
@@ -303,8 +313,10 @@ def _parse_changes(text: str) -> tuple[str, ...]:
     argument(
         "--only KINDS",
         f"only these changes, with commas: {', '.join(CHANGES)} (default: all but unchanged; in a"
-        " feed and for a webhook all but refiltered and unchanged)",
+        " feed and for a webhook all but refiltered and unchanged); may be repeated",
         _parse_changes,
+        [],
+        action="extend",
     ),
     argument(
         "--format KIND",
@@ -437,31 +449,21 @@ def _deliver(book: Path, options: argparse.Namespace, kinds: Sequence[str]) -> N
 def diff(options: argparse.Namespace) -> None:
     """Show the last change of a page's main content."""
     from contentspider.recrawl.difference import diff_lines
-    from contentspider.site.models.record import page_id
     from contentspider.state.crawls.books import read_book
-    from contentspider.state.crawls.export import books, find_crawl
+    from contentspider.state.crawls.export import find_page
 
-    state_dir = options.state_dir
-    paths = [find_crawl(options.crawl, state_dir)] if options.crawl else books(state_dir)
-    wanted_id = page_id(options.url)
-    for path in paths:
-        with closing(read_book(path)) as book:
-            page = book.known.page(wanted_id)
-            if page is None:
-                continue
-            new = book.known.content(wanted_id) or ""
-            old = book.known.content(wanted_id, before=True)
-        dates = f"first seen {page.first_seen}, last seen {page.last_seen}"
-        dates += f", last fetched {page.last_fetched}, changed {page.changed_at}"
-        lines = [f"{page.url}: {page.state}, {dates}"]
-        if old is None:
-            lines.append("its main content has not changed since it was first seen")
-        else:
-            lines += diff_lines(old, new, "before", "now")
-        for line in lines:
-            print(printable(line))
-        return
-    raise ContentSpiderError(
-        f"{printable(options.url)} is in no book"
-        + (f" ({', '.join(path.stem for path in paths)})" if paths else ": no site was crawled yet")
-    )
+    path, name = find_page(options.url, options.crawl or "", options.state_dir)
+    with closing(read_book(path)) as book:
+        page = book.known.page(name)
+        assert page is not None
+        new = book.known.content(name) or ""
+        old = book.known.content(name, before=True)
+    dates = f"first seen {page.first_seen}, last seen {page.last_seen}"
+    dates += f", last fetched {page.last_fetched}, changed {page.changed_at}"
+    lines = [f"{page.url}: {page.state}, {dates}"]
+    if old is None:
+        lines.append("its main content has not changed since it was first seen")
+    else:
+        lines += diff_lines(old, new, "before", "now")
+    for line in lines:
+        print(printable(line))

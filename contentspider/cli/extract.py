@@ -10,7 +10,7 @@ from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
 from contentspider.cli.command import LEARNING, argument, command, learning_options, option
-from contentspider.ground.errors import ContentSpiderError
+from contentspider.ground.errors import ContentSpiderError, UsageError
 from contentspider.ground.json_text import json_text
 from contentspider.ground.terminal import printable, say
 from contentspider.state.files.formats import PAGE_KINDS, STDOUT, STDOUT_WRITERS, WRITERS, Output
@@ -51,6 +51,7 @@ def folder(text: str) -> Path:
     ),
     *LEARNING,
     argument("--models DIR", "use the sites' models in DIR, or the one that DIR is", folder),
+    argument("--alone", "judge each page alone: pages of many sites, of which none is learned"),
     argument("--url ADDRESS", "the address of the page from standard input", default=""),
     argument("--allow-private", "fetch from private networks, too"),
     option("keep_teasers"),
@@ -69,6 +70,8 @@ def extract(options: argparse.Namespace) -> int:
     from contentspider.site.models.failures import Failures
     from contentspider.site.models.record import OptionalFields
 
+    if options.alone and options.models:
+        raise UsageError("--alone and --models exclude each other: choose one")
     failures = Failures()
     fields = OptionalFields(options.passages, options.images, options.summary, options.records)
     written = _write(_items(options, fields, failures), options.output, options.format)
@@ -133,27 +136,29 @@ def _items(
     if missing := [str(path) for path in paths if not path.exists()]:
         raise ContentSpiderError(f"{', '.join(missing)}: no such file or folder")
     for source in filter(_is_single, options.source):
-        page = _read_page(source, options)
+        page = read_page(source, options.allow_private, options.url)
         yield page_item(page, learning, options.models, optional_fields)
     if paths:
-        yield from extract_paths(paths, learning, options.models, optional_fields, failures)
+        yield from extract_paths(
+            paths, learning, options.models, optional_fields, failures, options.alone
+        )
 
 
 def _is_single(source: str) -> bool:
     return source == STDOUT or source.startswith(("http://", "https://"))
 
 
-def _read_page(source: str, options: argparse.Namespace) -> Fetched:
-    """Return the page at an address, or the one on standard input."""
+def read_page(source: str, allow_private: bool, url: str = "") -> Fetched:
+    """Return the page at an address, or the one on standard input, whose address is *url*."""
     from contentspider.ground.addresses import network_of, split_address
     from contentspider.ground.fetch import KINDS, Fetched, fetch
     from contentspider.page.input.documents import TYPES
 
     if source == STDOUT:
-        return Fetched(options.url, sys.stdin.buffer.read(), "")
+        return Fetched(url, sys.stdin.buffer.read(), "")
     # As in a crawl, the user may name an address in a private network.
     is_private = bool(network_of(split_address(source).hostname or ""))
-    return fetch(source, is_private or options.allow_private, (*KINDS, *TYPES))
+    return fetch(source, is_private or allow_private, (*KINDS, *TYPES))
 
 
 @command("schema")

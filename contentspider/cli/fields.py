@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from contentspider.cli.command import MODELS, STATE_DIR, argument, command
-from contentspider.cli.models import read_model
+from contentspider.cli.models import SITE, known_site, read_model
 from contentspider.ground.json_text import json_text
 from contentspider.ground.terminal import printable, say
 
@@ -20,7 +20,7 @@ MAX_SHOWN_CHARS = 100  # of a value
 
 @command(
     "fields",
-    argument("SITE", "the site, as 'models list' names it"),
+    SITE,
     argument(
         "--fields FILE",
         "the file of your fields; without it, those that pages of the last crawls have",
@@ -41,7 +41,9 @@ def fields(options: argparse.Namespace) -> None:
     from contentspider.state.stores.models import open_models
 
     file = FieldsFile.load(options.fields) if options.fields else None
-    model = read_model(open_models(options.models, options.state_dir), options.site)
+    store = open_models(options.models, options.state_dir)
+    options.site = known_site(store, options)
+    model = read_model(store, options.site)
     reports = field_reports(model, stored_items(options.site, options.state_dir), file)
     for report in reports:
         if options.json:

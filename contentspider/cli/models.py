@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     Action: TypeAlias = Callable[[ModelStore, argparse.Namespace], list[str]]
 
-SITE = argument("SITE", "the site, as 'models list' names it")
+SITE = argument("SITE", "the site, as 'models list' or its crawl names it, or its address")
 ANY_SITE = argument("[SITE]", "whose generations", default="")
 GENERATION = argument("[GENERATION]", "its number (default: the present one)", default=0, least=1)
 EARLIER = argument("[GENERATION]", "its number (default: the one before)", default=0, least=1)
@@ -41,6 +41,8 @@ def action(name: str, *arguments: Argument) -> Callable[[Action], Command]:
             from contentspider.state.stores.models import SharedModels, open_models
 
             store = open_models(options.models, options.state_dir)
+            if getattr(options, "site", ""):
+                options.site = known_site(store, options)
             for line in act(store, options):
                 print(printable(line))
             if isinstance(store, SharedModels):
@@ -52,6 +54,16 @@ def action(name: str, *arguments: Argument) -> Callable[[Action], Command]:
         return command(name, *arguments, STATE_DIR)(run)
 
     return decorate
+
+
+def known_site(store: ModelStore, options: argparse.Namespace) -> str:
+    """Return the site of the store that a person means: by its name there, the name of its crawl
+    or file of sites, or its address.
+    """
+    from contentspider.state.crawls.export import site_of
+
+    name: str = options.site
+    return name if name in store.sites() else site_of(name, options.state_dir)
 
 
 def kept_pages(site: str, state_dir: str) -> list[Page]:

@@ -7,11 +7,20 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any
 
-from scrapy.core.downloader.contextfactory import _ScrapyClientContextFactory
+from scrapy import __version__ as scrapy_version
 from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
 from scrapy.exceptions import DownloadFailedError
+from twisted import __version__ as twisted_version
 from twisted.python.failure import Failure
-from twisted.web._newclient import HEADER, STATUS
+
+try:
+    from scrapy.core.downloader.contextfactory import _ScrapyClientContextFactory
+    from twisted.web._newclient import HEADER, STATUS
+except ImportError as error:  # private names, which a later version may have renamed
+    raise ImportError(
+        f"Scrapy {scrapy_version} with Twisted {twisted_version} is not supported ({error}):"
+        " install the newest contentspider, or earlier versions of both"
+    ) from error
 
 from contentspider.crawl.base.options import CrawlOptions
 from contentspider.crawl.middlewares.cookies import SiteCookies

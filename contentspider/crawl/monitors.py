@@ -10,51 +10,26 @@ except ImportError as error:
         "contentspider's monitors need Spidermon: pip install 'contentspider[monitors]'"
     ) from error
 
-from contentspider.crawl.base.outcomes import NOT_THERE
-from contentspider.state.outcome import (
-    F1_STAT,
-    LEARNED_STAT,
-    OUTDATED_STAT,
-    PAGES_STAT,
-    DoubtfulTemplate,
-    doubtful_templates,
-    hidden_sites,
-)
+from contentspider.crawl.base.alarms import count, problem, unsent
+from contentspider.state.outcome import OUTDATED_STAT, hidden_sites
 
 
 class ContentMonitor(BaseScrapyMonitor):
-    """The base of our monitors, which compare counts of the crawl with limits in the settings."""
-
-    def count(self, name: str) -> int:
-        """Return one of our stats; 0 if it was not counted."""
-        return int(self.stats.get(f"contentspider/{name}", 0))
-
-    @property
-    def unsent(self) -> int:
-        """The number of pages that were not read again, because they have not changed."""
-        return self.count("pages/not_modified") + self.count("pages/same_body")
+    """The base of our monitors, which compare figures of the crawl with limits in the settings."""
 
     @property
     def is_unchanged(self) -> bool:
         """Whether the crawl read pages, and none of them has changed since the last crawl."""
-        read = self.count("items/unchanged") + self.unsent
+        read = count(self.stats, "items/unchanged") + unsent(self.stats)
         return read > 0 and not self.stats.get("item_scraped_count")
 
-    def check_share(self, part: int, whole: int, setting: str, message: str) -> None:
-        """Fail if the share of *part* in *whole* is above the limit in a *setting*; or below it, if
-        the setting is a minimum.
-        """
-        if not whole:
+    def check(self, key: str) -> None:
+        """Fail if the figure *key* (`ALARMS`) is beyond its limit."""
+        text = problem(self.stats, self.crawler.settings, key)
+        if text is None:
             self.skipTest("there are no pages to check")
-        share, limit = part / whole, self.crawler.settings.getfloat(setting)
-        if "_MIN_" in setting:
-            self.assertGreaterEqual(
-                share, limit, f"{message}: {share:.1%}, less than {setting}={limit}"
-            )
-        else:
-            self.assertLessEqual(
-                share, limit, f"{message}: {share:.1%}, more than {setting}={limit}"
-            )
+        elif text:
+            self.fail(text)
 
 
 @monitors.name("Extraction")
@@ -77,7 +52,7 @@ class ExtractionMonitor(ContentMonitor):
         """Some text of the pages was kept as content."""
         if self.is_unchanged:
             self.skipTest("every page is unchanged")
-        self.assertGreater(self.count("chars/kept"), 0, msg="no text of any page was kept")
+        self.assertGreater(count(self.stats, "chars/kept"), 0, msg="no text of any page was kept")
 
 
 @monitors.name("Content ratio")
@@ -87,9 +62,7 @@ class ContentRatioMonitor(ContentMonitor):
     @monitors.name("enough of the text is content")
     def test_ratio(self) -> None:
         """Enough of the text was kept."""
-        kept_chars, setting = self.count("chars/kept"), "CONTENTSPIDER_MONITOR_MIN_KEPT"
-        whole = kept_chars + self.count("chars/dropped")
-        self.check_share(kept_chars, whole, setting, "the share of the text that was kept")
+        self.check("min_kept")
 
 
 @monitors.name("Empty pages")
@@ -99,12 +72,7 @@ class EmptyPagesMonitor(ContentMonitor):
     @monitors.name("few pages lost all of their text")
     def test_empty(self) -> None:
         """Few pages with prose have items with less than a sentence."""
-        self.check_share(
-            self.count("pages/empty/dropped"),
-            self.count("items/filtered"),
-            "CONTENTSPIDER_MONITOR_MAX_EMPTY",
-            "pages whose whole text was judged to be boilerplate (the summary names the slots)",
-        )
+        self.check("max_empty")
 
 
 @monitors.name("Template drift")
@@ -114,37 +82,17 @@ class TemplateDriftMonitor(ContentMonitor):
     @monitors.name("the model knows the pages")
     def test_confidence(self) -> None:
         """Few pages have low confidence or no model."""
-        low, unfiltered = self.count("pages/low_confidence"), self.count("items/unfiltered")
-        self.check_share(
-            low + unfiltered,
-            self.count("items/filtered") + unfiltered,
-            "CONTENTSPIDER_MONITOR_MAX_LOW_CONFIDENCE",
-            f"{low} pages were filtered with low confidence, and {unfiltered} pages were not"
-            " filtered (if the site has changed, crawl it with CONTENTSPIDER_RELEARN=True)",
-        )
+        self.check("max_low_confidence")
 
 
 @monitors.name("Errors")
 class ErrorRateMonitor(ContentMonitor):
-    """Fails if many pages could not be read or filtered. Dead links of the site are not failures;
-    pages that the server did not send, because they are unmodified, were read.
-    """
+    """Fails if many pages could not be read or filtered."""
 
     @monitors.name("the pages could be read")
     def test_errors(self) -> None:
         """Few pages failed."""
-        unread = self.count("pages/failed")
-        read = self.count("pages/tagged") + self.unsent
-        if read:  # if no page was read, the start address itself does not exist, which is a failure
-            unread -= sum(self.count(f"pages/unread/status_{status}") for status in NOT_THERE)
-        broken = [name for name in self.stats if name.startswith("contentspider/pages/failed/")]
-        failed = sum(self.stats[name] for name in broken)
-        self.check_share(
-            unread + failed,
-            unread + read,
-            "CONTENTSPIDER_MONITOR_MAX_FAILED",
-            f"{unread} pages could not be read, and {failed} pages could not be filtered",
-        )
+        self.check("max_failed")
 
 
 @monitors.name("Quality")
@@ -153,23 +101,16 @@ class QualityMonitor(ContentMonitor):
 
     @monitors.name("the sites' own texts agree with their items")
     def test_quality(self) -> None:
-        """No site has a measured F1 below the limit."""
-        names = [name for name in self.stats if name.startswith(PAGES_STAT) and self.stats[name]]
-        sites = [name.removeprefix(PAGES_STAT) for name in names]
-        f1, worst = min(((self.stats[F1_STAT + site], site) for site in sites), default=(1.0, ""))
+        """No site has a measured F1 below the limit, and none an old model."""
         outdated = [
-            name.removeprefix(OUTDATED_STAT) for name in self.stats if OUTDATED_STAT in name
+            name.removeprefix(OUTDATED_STAT)
+            for name, value in self.stats.items()
+            if OUTDATED_STAT in name and value
         ]
-        outdated = [site for site in outdated if self.stats[OUTDATED_STAT + site]]
         self.assertEqual(
             outdated, [], "these sites could not be learned again, and have old models"
         )
-        limit = self.crawler.settings.getfloat("CONTENTSPIDER_MIN_QUALITY")
-        message = (
-            f"{worst}: F1 {f1:.3f} on the site's own texts, less than"
-            f" CONTENTSPIDER_MIN_QUALITY={limit}; 'contentspider models show' names the worst pages"
-        )
-        self.assertGreaterEqual(f1, limit, message)
+        self.check("min_quality")
 
 
 @monitors.name("Doubtful templates")
@@ -179,23 +120,7 @@ class DoubtfulTemplatesMonitor(ContentMonitor):
     @monitors.name("few pages are of doubtful templates")
     def test_doubtful(self) -> None:
         """Few pages of the sample of a site have doubtful templates."""
-        by_site: dict[str, list[DoubtfulTemplate]] = {}
-        for template in doubtful_templates(self.stats):
-            by_site.setdefault(template.site, []).append(template)
-        if not by_site:
-            return
-        counts = {
-            site: sum(template.pages for template in templates)
-            for site, templates in by_site.items()
-        }
-        worst = max(counts, key=lambda site: counts[site] / self.stats[LEARNED_STAT + site])
-        self.check_share(
-            counts[worst],
-            self.stats[LEARNED_STAT + worst],
-            "CONTENTSPIDER_MONITOR_MAX_DOUBTFUL",
-            f"pages of {worst} with doubtful templates ({'; '.join(map(str, by_site[worst]))};"
-            " 'contentspider report' shows them)",
-        )
+        self.check("max_doubtful")
 
 
 class ContentMonitorSuite(MonitorSuite):

@@ -430,7 +430,7 @@ def have_equal_fields(stored: Mapping[str, Any], written: Mapping[str, Any]) -> 
 
     If they are of two visits of an unchanged page, the fields that each visit sets do not count.
     """
-    from contentspider.site.models.record import PASSING_FIELDS  # searches do not need it
+    from contentspider.site.models.identity import PASSING_FIELDS
 
     visits = [record.get("more", {}).get("crawled_at") for record in (stored, written)]
     ignored = {"version"} if visits[0] == visits[1] is not None else {"version", *PASSING_FIELDS}

@@ -12,7 +12,7 @@ from typing import Any
 from contentspider.ground.addresses import split_address
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.terminal import printable
-from contentspider.site.models.record import page_id
+from contentspider.site.models.identity import page_id
 from contentspider.state.crawls.books import read_book
 from contentspider.state.crawls.export import find_crawl
 from contentspider.state.files.text import address, titled_markdown

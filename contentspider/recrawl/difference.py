@@ -27,8 +27,11 @@ def text_hash(page: Page) -> str:
 
 
 def layout_hash(page: Page) -> str:
-    """Return a hash of the places of a page's text, 16 hexadecimal digits: of all tag paths."""
+    """Return a hash of the places of a page's text, 16 hexadecimal digits: of all tag paths, and of
+    the person's corrections that were found there.
+    """
     paths = "\n".join(block.path for block in page.content.blocks)
+    paths += f"\n{page.corrections}" if page.corrections else ""
     return blake2b(paths.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 

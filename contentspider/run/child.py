@@ -165,6 +165,7 @@ class Child:
             f1_pages=f1_pages,
             doubtful=tuple(doubtful_templates(stats)),
             reasons=tuple(record["reasons"]),
+            warnings=tuple(record["warnings"]),
         )
         if is_down(outcome, stats):
             result = replace(result, failures=1, down_since=result.started)

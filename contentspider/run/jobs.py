@@ -272,5 +272,7 @@ def _log_result(result: SiteResult) -> None:
         "items unknown" if result.items is None else f"{result.items:,} items",
         f": {'; '.join(result.reasons)} ({result.log})" if result.reasons else "",
     )
+    for warning in result.warnings:
+        logger.warning("%s: %s", result.site, warning)
     for template in result.doubtful:
         logger.warning("%s: doubtful: %s", result.site, template)

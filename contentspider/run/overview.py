@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING
 
 from contentspider.ground.terminal import table
 from contentspider.run.report import SHOWN_CHANGES, count_words, quality_words
-from contentspider.run.results import RUNNING, logs_folder, read_result, result_file
+from contentspider.run.results import LOGS, RUNNING, read_result, result_file
 from contentspider.state.book.database import is_in_use
 from contentspider.state.crawls.books import last_run
 from contentspider.state.crawls.entries import last_crawl
-from contentspider.state.crawls.export import books
 from contentspider.state.outcome import FINISHED
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from contentspider.state.book.book import Run
@@ -47,32 +46,44 @@ class SiteOverview:
     doubtful: int | None = None
     down_since: str | None = None
     due: str | None = None
+    warnings: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
 
     @property
     def is_fine(self) -> bool:
         """Whether nobody has to look at the site."""
-        return self.outcome in FINE and not self.doubtful
+        return self.outcome in FINE and not self.doubts
+
+    @property
+    def doubts(self) -> int | None:
+        """The number of doubtful templates and warnings, None if it is unknown."""
+        return None if self.doubtful is None else self.doubtful + len(self.warnings)
 
 
-def overview(state_dir: str) -> list[SiteOverview]:
-    """Return how all sites with a book in the state folder are; first those to look at."""
-    sites = [_site(path, state_dir) for path in books(state_dir)]
+def overview(books: Iterable[Path]) -> list[SiteOverview]:
+    """Return how the sites of some books are; first those to look at."""
+    sites = list(map(_site, books))
     return sorted(sites, key=lambda site: (site.is_fine, site.site))
 
 
 def overview_lines(sites: Sequence[SiteOverview]) -> list[str]:
     """Return a table of sites."""
-    return table(HEAD, map(_row, sites))
+    return table(HEAD, ([cell for _, cell in overview_cells(site)] for site in sites))
 
 
-def _site(book: Path, state_dir: str) -> SiteOverview:
+def overview_cells(site: SiteOverview) -> Iterator[tuple[str, str]]:
+    """Return the names of the table's columns, with what they say of a site."""
+    return zip(HEAD, _row(site), strict=True)
+
+
+def _site(book: Path) -> SiteOverview:
     run, _ = last_run(book)
     known = last_crawl(book) or {}
     pages, changes = known.get("pages"), known.get("changes", {})
     if run is None:
         return SiteOverview(book.stem, None, UNKNOWN, pages, changes)
     outcome = _outcome(run, book, known.get("outcome") or run.reason)
-    result = read_result(result_file(logs_folder(state_dir), book.stem))
+    result = read_result(result_file(book.parent / LOGS, book.stem))
     if result is None:
         return SiteOverview(book.stem, run.started, outcome, pages, changes)
     is_of_run = bool(result.ended) and run.started <= str(result.ended)
@@ -89,6 +100,8 @@ def _site(book: Path, state_dir: str) -> SiteOverview:
         len(result.doubtful),
         result.down_since,
         result.due,
+        result.warnings,
+        result.reasons,
     )
 
 
@@ -107,7 +120,7 @@ def _row(site: SiteOverview) -> list[str]:
         count_words(site.pages),
         *(count_words(site.changes.get(kind, 0)) for kind in SHOWN_CHANGES),
         quality_words(site.f1, site.f1_pages),
-        count_words(site.doubtful),
+        count_words(site.doubts),
         "now" if site.due and _is_past(site.due) else _moment(site.due),
     ]
 

@@ -59,20 +59,27 @@ def _row(result: SiteResult) -> list[str]:
     ]
 
 
+def to_look_at(results: Sequence[SiteResult]) -> list[SiteResult]:
+    """Return the sites that a person should look at: whose crawl is not complete, or has warnings.
+    Sites that are still down have been told.
+    """
+    fine = (NOT_DUE, RUNNING, NOT_STARTED, Outcome.COMPLETE.name.lower())
+    return [
+        result
+        for result in results
+        if (result.outcome not in fine or result.warnings) and not result.is_still_down
+    ]
+
+
 def _sentence(results: Sequence[SiteResult], outcome: Outcome) -> str:
     """Return a sentence with the exit code, its meaning, and advice."""
     uncrawled = (NOT_DUE, RUNNING, NOT_STARTED)
     crawled = [result for result in results if result.outcome not in uncrawled]
-    bad = [
-        result.site
-        for result in crawled
-        if result.outcome != Outcome.COMPLETE.name.lower() and not result.is_still_down
-    ]
     parts = [f"{len(crawled):,} sites crawled" if crawled else "no site was crawled"]
     if waiting := sum(result.outcome == NOT_DUE for result in results):
         parts.append(f"{waiting:,} not due")
     if down := [result.site for result in results if result.is_still_down]:
         parts.append(f"still down: {', '.join(down)}")
-    if bad:
+    if bad := [result.site for result in to_look_at(results)]:
         parts.append(f"to look at: {', '.join(bad)}")
     return f"exit code {outcome.value}: {', '.join(parts)}{NEXT_STEPS[outcome]}"

@@ -93,7 +93,8 @@ class SiteResult:
     *exit_code* is the process' (negative: the signal that ended it). *items* counts the items of
     this run, *pages* the pages that it has read, and *changes* the pages of each kind of change.
     *f1* is their quality, measured on *f1_pages* pages with an own text (0: predicted).
-    *doubtful* are templates whose items may be wrong. If the site is down, *down_since* is the time
+    *doubtful* are templates whose items may be wrong, *warnings* the figures of the crawl that are
+    beyond their limits, in words. If the site is down, *down_since* is the time
     of the first of the *failures* crawls in a row that read nothing. *due* is when its interval
     makes it due again. Times are ISO 8601 in UTC; *log* is a path, or a URL in the store of the
     site's state.
@@ -112,6 +113,7 @@ class SiteResult:
     f1_pages: int = 0
     doubtful: tuple[DoubtfulTemplate, ...] = ()
     reasons: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
     log: str | None = None
     down_since: str | None = None
     failures: int = 0
@@ -139,7 +141,8 @@ class SiteResult:
     def load(cls, record: Mapping[str, Any]) -> SiteResult:
         """Return the result that `dataclasses.asdict` and JSON made a *record* of."""
         doubtful = tuple(DoubtfulTemplate(**template) for template in record["doubtful"])
-        return cls(**{**record, "doubtful": doubtful, "reasons": tuple(record["reasons"])})
+        lists = {name: tuple(record.get(name, ())) for name in ("reasons", "warnings")}
+        return cls(**{**record, **lists, "doubtful": doubtful})
 
     @classmethod
     def not_due(cls, site: str, due: datetime, before: SiteResult | None) -> SiteResult:

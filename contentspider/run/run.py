@@ -23,8 +23,8 @@ from scrapy.crawler import AsyncCrawlerProcess
 from scrapy.settings import Settings
 from scrapy.utils.log import get_scrapy_root_handler
 
+from contentspider.crawl.base.alarms import problems
 from contentspider.crawl.checks import checked_options, set_checked
-from contentspider.crawl.learning.models import check_overrides
 from contentspider.crawl.spider.spider import SiteSpider
 from contentspider.ground.addresses import is_web_address
 from contentspider.ground.atomic import ensure_folder, write_json
@@ -39,7 +39,7 @@ from contentspider.run import project
 from contentspider.run.flags import CRAWL_FLAGS, FLAGS
 from contentspider.run.schemes import with_schemes
 from contentspider.run.summary import summary
-from contentspider.site.models.record import page_id
+from contentspider.site.models.identity import page_id
 from contentspider.state.address_state import AddressState
 from contentspider.state.book.database import BookBusyError, is_in_use
 from contentspider.state.crawls.books import crawl_book, name_of, read_book
@@ -187,7 +187,6 @@ def crawl(options: argparse.Namespace) -> int:
     scope = options.scope, options.include, options.exclude
     name = chosen.crawl or name_of(addresses, scope, chosen.state_dir)
     settings.set("CONTENTSPIDER_CRAWL", name, priority="cmdline")
-    check_overrides(addresses, chosen)
     if options.stats:
         ensure_folder(Path(options.stats), "--stats")
     book = crawl_book(name, chosen.state_dir)
@@ -204,12 +203,19 @@ def crawl(options: argparse.Namespace) -> int:
         # The first JSON-lines output was written during the crawl.
         later = [output for output in outputs if str(output.path) != chosen.output_file]
         crawler.stats.inc_value(OUTPUTS_STAT, _export(book, later, Ending.from_stats(stats)))
+    found = problems(stats, crawler.settings)
+    failures = sum(problem.is_failure for problem in found)
+    crawler.stats.inc_value("contentspider/monitors/failed", failures)
+    crawler.stats.inc_value("contentspider/monitors/warned", len(found) - failures)
     outcome, reasons = decide(stats, remaining)
     models = chosen.models_dir
     for line in summary(stats, outcome, reasons, remaining, unread, options.output, models):
         say(line)
+    for problem in found:
+        say(f"{'failed' if problem.is_failure else 'warning'}: {problem.text}")
     if options.stats:
-        _write_stats(Path(options.stats), outcome, [*reasons, *unread], stats)
+        warnings = [problem.text for problem in found]
+        _write_stats(Path(options.stats), outcome, [*reasons, *unread], warnings, stats)
     return outcome
 
 
@@ -225,11 +231,14 @@ def _unread_starts(crawler: Crawler) -> list[str]:
     ]
 
 
-def _write_stats(path: Path, outcome: Outcome, reasons: list[str], stats: dict[str, Any]) -> None:
+def _write_stats(
+    path: Path, outcome: Outcome, reasons: list[str], warnings: list[str], stats: dict[str, Any]
+) -> None:
     record = {
         "outcome": outcome.name.lower(),
         "exit_code": int(outcome),
         "reasons": [printable(reason) for reason in reasons],
+        "warnings": [printable(warning) for warning in warnings],
         "stats": dict(sorted(stats.items())),
     }
     write_json(path, record)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy.settings import Settings
 
+from contentspider.crawl.base.alarms import ALARMS
 from contentspider.crawl.base.logins import read_logins
 from contentspider.crawl.base.option import Option
 from contentspider.crawl.checks import checked_options
@@ -23,6 +24,7 @@ from contentspider.index.engine import create_engine
 from contentspider.page.input.fields_file import FieldsFile
 from contentspider.run import project
 from contentspider.run.flags import BY_KEY, CRAWL_FLAGS
+from contentspider.run.notify import Notifier
 from contentspider.run.run import is_address
 from contentspider.state.crawls.folder import index_url
 from contentspider.state.files.formats import STDOUT, Output
@@ -31,6 +33,7 @@ from contentspider.state.stores.remote import is_url, open_objects
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+NOTIFY = "notify"
 NAME = re.compile(r"[\w+-][\w.+-]{0,99}")
 INTERVAL = re.compile(r"(\d{1,6})\s*([smhdw])")
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
@@ -122,6 +125,20 @@ def _fields(value: Any) -> str:
     return file
 
 
+def _monitors(value: Any) -> dict[str, float]:
+    """Return limits as settings, by which a crawl fails."""
+    if not isinstance(value, dict):
+        raise SitesFileError("give a table of limits, such as { max_failed = 0.05 }")
+    settings = {}
+    for name, limit in value.items():
+        if name not in ALARMS:
+            raise SitesFileError(f"{name!r} is unknown; use {', '.join(ALARMS)}")
+        if isinstance(limit, bool) or not isinstance(limit, (int, float)) or not 0 <= limit <= 1:
+            raise SitesFileError(f"{name} is {limit!r}: give a number from 0 to 1")
+        settings[ALARMS[name][1]] = float(limit)
+    return settings
+
+
 # The functions that read the values of a site's keys.
 KEYS: dict[str, Callable[[Any], Any]] = {
     "urls": _urls,
@@ -132,6 +149,7 @@ KEYS: dict[str, Callable[[Any], Any]] = {
     "login": _login,
     "fields": _fields,
     "settings": _settings,
+    "monitors": _monitors,
 }
 
 
@@ -160,12 +178,22 @@ def read_sites(path: Path | str, state: str = "") -> list[PlannedSite]:
     return planned
 
 
+def read_notifier(path: Path | str) -> Notifier:
+    """Return what tells people of the sites of a file; raises `SitesFileError`."""
+    try:
+        return Notifier(read_toml(Path(path), SitesFileError).get(NOTIFY, []))
+    except SitesFileError:
+        raise
+    except ContentSpiderError as error:
+        raise SitesFileError(f"{path}: {NOTIFY}: {error}") from error
+
+
 def _checked_tables(path: Path, tables: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the tables ``defaults`` and ``site`` of a file; raises `SitesFileError`."""
     for name in tables:
-        if name not in ("defaults", "site"):
+        if name not in ("defaults", "site", NOTIFY):
             raise SitesFileError(
-                f"{path}: the table {name!r} is unknown; use [defaults] and [site.NAME]"
+                f"{path}: {name!r} is unknown; use [defaults], [site.NAME], and {NOTIFY} above them"
             )
     defaults, sites = tables.get("defaults", {}), tables.get("site", {})
     if not isinstance(defaults, dict):
@@ -202,7 +230,9 @@ def _plan(path: Path, name: str, table: Any, common: Mapping[str, Any]) -> Plann
                 Output.parse(output)
     except ContentSpiderError as error:
         raise SitesFileError(f"{where}, key 'output': {error}") from error
-    settings = common.get("settings", {}) | values.pop("settings", {})
+    settings: dict[str, Any] = {}
+    for key in ("monitors", "settings"):
+        settings |= common.get(key, {}) | values.pop(key, {})
     options = {"name": name, "url": values.pop("urls"), "set": list(settings.items())}
     interval = values.pop("interval", None)
     return PlannedSite(name, options | values, interval)

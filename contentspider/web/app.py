@@ -29,7 +29,6 @@ from contentspider.index.reader import IndexReader
 from contentspider.index.result_rows import result_rows
 from contentspider.index.schema import FACETS
 from contentspider.index.synonyms import NO_SYNONYMS
-from contentspider.state.crawls.entries import last_crawl
 from contentspider.web.copies import original_ids
 from contentspider.web.guards import guards, is_for_programs
 from contentspider.web.metrics import CONTENT_TYPE, Metrics
@@ -42,6 +41,7 @@ from contentspider.web.search_links import (
     query_parameters,
     results_address,
 )
+from contentspider.web.site_pages import SitePages
 from contentspider.web.trial_pages import TrialPages
 
 if TYPE_CHECKING:
@@ -102,21 +102,21 @@ def make_app(
     """
     index = IndexReader(url)
     pages = Pages(index, books, synonyms, has_index=bool(url))
+    sites = SitePages(index if url else None, books, models.folder, pages.html)
     trials = TrialPages(pages.html, access.is_private_allowed, describe_api(bool(url)))
     monitoring = Monitoring(Metrics(books, models, index.call if url else None))
     searches = [
         Route("/", pages.search),
         Route("/page/{id}", pages.page),
-        Route("/sites", pages.sites),
         Route("/api/search", pages.search, middleware=_cross_origin(access.origins)),
         Route("/api/page/{id}", pages.page),
-        Route("/api/sites", pages.sites),
     ]
     routes = [
         Route("/style.css", pages.style),
         *(Route(f"/{name}", pages.script) for name in SCRIPTS),
         Route("/health", monitoring.health),
         Route("/metrics", monitoring.metrics),
+        *sites.routes(),
         *trials.routes(),
     ]
     home = [Route("/", lambda request: RedirectResponse("/try"))]
@@ -258,18 +258,6 @@ class Pages:
         originals = original_ids(self._books, document_id)
         documents = map(engine.get, chain([document_id], originals))
         return next((record for record in documents if record is not None), None)
-
-    async def sites(self, request: Request) -> Response:
-        """Return the sites in the index with their numbers of pages, and the last crawls."""
-        results = await self._call_index(lambda engine: engine.search(Query("", limit=1)))
-        crawls = await run_in_threadpool(lambda: [last_crawl(path) for path in self._books])
-        values: dict[str, Any] = {
-            "sites": results.facets["site"],
-            "crawls": [crawl for crawl in crawls if crawl is not None],
-        }
-        return (
-            JSONResponse(values) if is_for_programs(request) else self.html("sites.html", **values)
-        )
 
     async def error(self, request: Request, error: Exception) -> Response:
         """Return the message of an error, as a page or as JSON."""

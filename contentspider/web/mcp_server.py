@@ -40,7 +40,7 @@ from contentspider.page.input.page import Page
 from contentspider.page.tree.resolver import Resolver
 from contentspider.page.write.markdown import write_markdown
 from contentspider.page.write.structure import parts
-from contentspider.site.models.record import CONTENT_FIELDS, page_id
+from contentspider.site.models.identity import CONTENT_FIELDS, page_id
 from contentspider.state.book.changes import parse_since
 from contentspider.state.crawls.books import read_book
 from contentspider.state.crawls.export import books

@@ -131,7 +131,9 @@ SEARCH_PATHS = {
             "responses": {
                 "200": _json(
                     "The sites with their numbers of pages, and the crawls",
-                    _object({"sites": COUNTS, "crawls": {"type": "array"}}),
+                    _object(
+                        {"sites": COUNTS, "crawls": {"type": "array"}, "status": {"type": "array"}}
+                    ),
                 ),
                 **SEARCH_ERRORS,
             },

@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 from contentspider import Page, SiteLearner, cli
+from contentspider.cli import main
 from contentspider.state.stores.models import ModelStore
 from tests.conftest import read_jsonl, run, token_f1
 from tests.messages import wording
+from tests.sites import small_site
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from tests.conftest import Site
 
 
 @pytest.mark.parametrize(
@@ -107,3 +111,33 @@ def test_commands_without_arguments_list_known_sites(
     ], "damaged books are told, too"
     assert cli.main(["models"]) == 0
     assert capsys.readouterr().out == "tea.org\n"
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "tcsh"])
+def test_completion_knows_every_command(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("shtab", reason="the extra completion is not installed here")
+    assert main(["completion", shell]) == 0
+    script = capsys.readouterr().out
+    assert all(name in script for name in ("explain", "completion", "status"))
+
+
+def test_site_has_its_names_in_every_command(
+    site: Site, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    small_site(site, 4)
+    run("crawl", site.url, "--own-site", "--name", "tea", "--images", "--summary", cwd=tmp_path)
+    item = read_jsonl(tmp_path / "pages.jsonl")[-1]
+    assert item["summary"] and "images" in item, "as in extract"
+    key = str(item["site"])
+    said = []
+    for name in ("tea", key, site.url):
+        for command in (["models", "show"], ["models", "list"], ["fields"]):
+            assert main([*command, name]) == 0, (command, name)
+            said.append(capsys.readouterr().out)
+    assert said[:3] == said[3:6] == said[6:]
+    assert "3 pages of its crawl" in said[0] or "4 pages of its crawl" in said[0]
+    for name in ("tea", key):
+        for command in ("status", "changes", "replay"):
+            assert main([command, name, *(["-o", "x.jsonl"] if command == "replay" else [])]) == 0
+    assert main(["models", "show", "nothing"]) == 1

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
 from typing import TYPE_CHECKING
 
 import pytest
 
+from contentspider import Prior
+from contentspider.cli import main
 from contentspider.evaluation.corpora import find_corpora
 from contentspider.extract import extract_paths
 from contentspider.ground.errors import ContentSpiderError, StateError
@@ -256,3 +259,32 @@ def test_classifier_that_did_not_learn_is_refused(
         assert model.is_refused
         assert model.quality is None
         assert SiteModel.parse(model.manifest(), model.dump_weights()).is_refused
+
+
+def named(number: int, site: str) -> str:
+    head = f"<head><link rel=canonical href=https://{site}/{number}>"
+    return article(number).replace("<head>", head)
+
+
+def test_folder_that_mixes_sites_is_told_and_alone_learns_none(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    caplog.set_level(logging.INFO, "contentspider")
+    monkeypatch.setattr("contentspider.extract.MANY_FILES", 8)
+    monkeypatch.setattr("contentspider.extract.TELL_SECS", 0.0)
+    for number in range(10):
+        (tmp_path / f"{number}.html").write_text(named(number, "ab"[number % 2] + ".example"))
+    mixed = list(extract_paths([tmp_path]))
+    assert "a.example (5), b.example (5)" in caplog.text
+    assert "learning from, 3 of 10 files" in caplog.text and "extracting 10 files" in caplog.text
+    caplog.clear()
+    alone = list(extract_paths([tmp_path], alone=True))
+    assert "canonical" not in caplog.text and "learning" not in caplog.text
+    assert len(alone) == len(mixed) == 10
+    versions = {item["model_version"] for item in alone}
+    assert versions == {Prior.shipped().digest}
+    for number in range(10):
+        (tmp_path / f"{number}.html").write_text(named(number, "a.example"))
+    list(extract_paths([tmp_path]))
+    assert "canonical" not in caplog.text
+    assert main(["extract", str(tmp_path), "--alone", "--models", "x"]) == 2

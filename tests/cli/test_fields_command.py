@@ -11,7 +11,8 @@ from contentspider.page.input.page import Page
 from contentspider.site.fields.site_fields import FIELD_NAMES
 from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.learn.options import LearningOptions
-from contentspider.site.models.record import page_fields, page_id
+from contentspider.site.models.identity import page_id
+from contentspider.site.models.record import page_fields
 from contentspider.state.book.book import Book
 from contentspider.state.stores.models import ModelStore
 from tests.conftest import run

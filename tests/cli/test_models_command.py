@@ -16,11 +16,12 @@ from contentspider.page.input.overrides import OVERRIDES
 from contentspider.page.input.page import Page
 from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.learn.options import LearningOptions
-from contentspider.site.models.folder import MANIFEST, WEIGHTS, read_manifest
+from contentspider.site.models.folder import MANIFEST, read_manifest
+from contentspider.site.models.folder import WEIGHTS as PACKED_WEIGHTS
 from contentspider.site.models.model import SiteModel
 from contentspider.state.stores import transfer
 from contentspider.state.stores.models import ModelStore
-from contentspider.state.stores.transfer import export_model, import_model
+from contentspider.state.stores.transfer import WEIGHTS, export_model, import_model
 from tests.conftest import run
 from tests.messages import raises, wording
 from tests.site.test_generations import learned
@@ -100,7 +101,7 @@ def test_models_show_prints_generation(
     store.save(learner.fit([Page.from_html(article(1))]))
     said = models("show", "e.org")
     assert f"with another prior ({constant(1.0).digest}) than the shipped one (" in said
-    (store.generations("e.org").path(3) / WEIGHTS).write_text("{}")
+    (store.generations("e.org").path(3) / PACKED_WEIGHTS).write_text("{}")
     assert "the model of e.org: its weights" in models("show", "e.org", code=1)
 
 
@@ -143,7 +144,7 @@ def test_models_rollback_prints_new_generation(
     assert again == f"e.org: model {first}, of 3 pages, is the present one already\n"
     assert "e.org has no generation before its present one" in models("rollback", "e.org", code=1)
     assert "has no generation 9" in models("rollback", "e.org", "9", code=1)
-    (store.generations("e.org").path(2) / WEIGHTS).write_text("{}")
+    (store.generations("e.org").path(2) / PACKED_WEIGHTS).write_text("{}")
     assert "generation 2 of e.org: its weights" in models("rollback", "e.org", "2", code=1)
 
 

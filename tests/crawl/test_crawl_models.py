@@ -5,27 +5,32 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import re
+from contextlib import nullcontext
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import pytest
+from scrapy import Spider
 
+from contentspider.crawl.base.overrides import check_overrides
 from contentspider.crawl.learning import models as models_module
 from contentspider.crawl.learning.learn_process import Learned, LearningError, LearningTimeoutError
 from contentspider.crawl.learning.models import (
     CrawlModels,
     SiteState,
-    check_overrides,
     learned_sites,
 )
 from contentspider.ground.errors import NotEnoughTextError, OverridesError
 from contentspider.page.input.overrides import OVERRIDES
 from contentspider.page.input.page import Page
+from tests.conftest import read_jsonl, run
 from tests.crawlers import close, open_crawler, parts
 from tests.messages import wording
 from tests.recrawled import SITE, address
-from tests.sites import article
+from tests.sites import article, small_site
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,6 +39,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from contentspider.site.models.model import SiteModel
+    from tests.conftest import Site
 
 
 @pytest.fixture
@@ -60,6 +66,29 @@ def test_stored_model_is_used_only_with_same_learning_settings(
         other = replace(model, **changes)  # type: ignore[arg-type]
         monkeypatch.setattr(models.store, "load", lambda _, other=other: other)
         assert models.load(SITE) is None
+
+
+def test_frozen_models_are_used_and_no_site_is_learned(site: Site, tmp_path: Path) -> None:
+    small_site(site, 6)
+    models = tmp_path / "models"
+    crawl = ("crawl", site.url, "--own-site", "-o", "x.jsonl", "--models-frozen")
+    first = run(*crawl, cwd=tmp_path)
+    key = site.url.removeprefix("http://").replace(":", "-")
+    assert f"{key}: it has no model" in first.stderr and not models.exists()
+    contents = [str(item["content"]) for item in read_jsonl(tmp_path / "x.jsonl")]
+    assert len(contents) == 6 and not any("Home" in text for text in contents), "by the prior"
+    assert run(*crawl, "--relearn", cwd=tmp_path, check=False).returncode
+    run("crawl", site.url, "--own-site", cwd=tmp_path)
+    before = {path: path.read_bytes() for path in models.rglob("*.json*")}
+    (tmp_path / "models").chmod(0o555)
+    for number in range(1, 6):  # a redesign, which would be learned again
+        page = article(number).replace("<article>", "<main><section class=new>")
+        site.add(f"/{number}", page.replace("</article>", "</section></main>"))
+    again = run(*crawl, cwd=tmp_path)
+    assert "learned" not in again.stderr.replace("0 learned", "")
+    assert before == {path: path.read_bytes() for path in models.rglob("*.json*")}
+    version = json.loads((models / key / "manifest.json").read_bytes())["version"]
+    assert {item["model_version"] for item in read_jsonl(tmp_path / "x.jsonl")} == {version}
 
 
 def test_loaded_models_are_counted_and_different_prior_is_logged(
@@ -101,6 +130,30 @@ def test_broken_prior_stops_only_models_learned_by_votes(
     close(crawler)
 
 
+def named(starts: list[str]) -> Spider:
+    """Return a spider that names its sites by their domains only."""
+    return Spider("a", allowed_domains=[urlsplit(url).netloc for url in starts])
+
+
+def test_overrides_that_decide_nothing_are_told(
+    models: CrawlModels, crawler: Crawler, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert crawler.stats
+    path = tmp_path / "models" / SITE / OVERRIDES
+    path.parent.mkdir(parents=True)
+    path.write_text(
+        'drop = ["footer", ".none"]\n[[rule]]\npattern = "/1"\ntitle = "h9"\n'
+        '[[rule]]\npattern = "/never"\ndrop = [".other"]'
+    )
+    for number in (1, 2):
+        url = address(f"/{number}")
+        models.note_overrides(Page.from_html(article(number), url, overrides=models.overrides(url)))
+    models.tell_idle_overrides()
+    assert crawler.stats.get_value("contentspider/overrides/idle") == 2
+    assert [re.findall(r"'(\S+)'", message) for message in caplog.messages] == [[".none"], ["h9"]]
+    assert "2 pages" in caplog.messages[0] and "1 page" in caplog.messages[1]
+
+
 def test_overrides_are_read_once_and_broken_ones_are_logged(
     models: CrawlModels, crawler: Crawler, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -116,9 +169,13 @@ def test_overrides_are_read_once_and_broken_ones_are_logged(
     assert message.startswith(str(path))
     assert "broken.org" in message
     options = parts(crawler)[1].options
-    check_overrides([address("/1")], options)
-    with pytest.raises(OverridesError):
-        check_overrides([address("/1"), "http://broken.org/"], options)
+    for starts, is_broken in (
+        ([address("/1")], False),
+        ([address("/1"), "http://broken.org/"], True),
+    ):
+        for spider in (Spider("a", start_urls=starts), named(starts)):
+            with pytest.raises(OverridesError) if is_broken else nullcontext():
+                check_overrides(spider, options)
     path.write_text(json.dumps({"drop": ["nav"]}) if path.suffix == ".json" else "")
     assert models.overrides("http://broken.org/2") is None, "it was read already"
 

@@ -12,7 +12,7 @@ from contentspider.crawl.base.meta import ROW_META_KEY
 from contentspider.crawl.base.outcomes import Retry
 from contentspider.crawl.spider.duplicates import MIN_TEXT_CHARS, Duplicates, is_form, plain_form
 from contentspider.page.input.page import Page
-from contentspider.site.models.record import page_id
+from contentspider.site.models.identity import page_id
 from tests.crawl.test_site_spider import parse
 from tests.crawls import Crawl, received
 from tests.sites import article, prose

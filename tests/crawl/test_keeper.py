@@ -10,6 +10,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import scrapy
 from pydispatch.dispatcher import getAllReceivers, liveReceivers
 from scrapy import Request, signals
 
@@ -20,8 +21,10 @@ from contentspider.crawl.middlewares.outages import OutageMiddleware
 from contentspider.crawl.middlewares.robots import RobotsMiddleware
 from contentspider.crawl.queue.addresses import in_hand
 from contentspider.ground.errors import ContentSpiderError
+from contentspider.page.input.overrides import OVERRIDES
 from contentspider.page.input.page import Page
-from contentspider.site.models.record import page_fields, page_id
+from contentspider.site.models.identity import page_id
+from contentspider.site.models.record import page_fields
 from contentspider.state.book.book import Book
 from contentspider.state.book.items import ItemBinding
 from contentspider.state.crawls.books import crawl_book
@@ -189,9 +192,27 @@ def test_unopenable_book_or_index_ends_crawl_before_it_begins(
 
     asyncio.run(started())
     assert broken.closed == ["book"]
+    overrides = tmp_path / "y/models/e.org" / OVERRIDES
+    overrides.parent.mkdir(parents=True)
+    overrides.write_text("drop = ['<']")
+    corrected = Crawl(tmp_path / "y")
+    live(corrected)
+    assert corrected.keeper.is_broken and f"{overrides}:1" in corrected.stat("book/failed")
     index = Crawl(tmp_path / "x", settings={"CONTENTSPIDER_INDEX": "nothing:x"})
     live(index)
     assert index.keeper.is_broken and "nothing" in index.stat("book/failed")
+
+
+@pytest.mark.parametrize("name", ["_slot", "downloader"])
+def test_keeper_refuses_to_crawl_by_a_scrapy_without_private_names(
+    name: str, tmp_path: Path
+) -> None:
+    crawl = Crawl(tmp_path)
+    delattr(crawl.crawler.engine, name)
+    live(crawl)
+    assert crawl.keeper.is_broken
+    assert f"Scrapy {scrapy.__version__}" in crawl.stat("book/failed")
+    assert name in crawl.stat("book/failed")
 
 
 def test_keeper_refuses_to_crawl_without_asyncio(

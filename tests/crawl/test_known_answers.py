@@ -29,7 +29,7 @@ from contentspider.crawl.middlewares.conditional import (
 )
 from contentspider.crawl.revisits.due_pages import CHECKED_EACH
 from contentspider.page.input.page import Page
-from contentspider.site.models.record import page_id
+from contentspider.site.models.identity import page_id
 from contentspider.state.book.answers import Answer
 from contentspider.state.book.own_texts import OwnAnswer
 from tests.crawlers import close, open_crawler, parts

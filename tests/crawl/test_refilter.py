@@ -21,7 +21,7 @@ from contentspider.page.input.page import Page
 from contentspider.recrawl.judge import Facts, judge
 from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.models.failures import Failures
-from contentspider.site.models.record import page_id
+from contentspider.site.models.identity import page_id
 from contentspider.site.vote.objections import Objection
 from contentspider.state.book.answers import Answer
 from contentspider.state.book.pages import dump_facts, load_facts

@@ -13,7 +13,7 @@ import pytest
 
 from contentspider.ground.times import now
 from contentspider.page.input.page import Page
-from contentspider.site.models.record import page_id
+from contentspider.site.models.identity import page_id
 from contentspider.state.book.answers import Answer
 from contentspider.state.book.book import Book
 from contentspider.state.book.pages import PUBLISHED

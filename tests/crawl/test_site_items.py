@@ -9,7 +9,8 @@ import pytest
 
 from contentspider.crawl.learning.site_items import MIN_PAGES, site_page
 from contentspider.page.input.page import Page
-from contentspider.site.models.record import SITE_FRAGMENT, page_fields, page_id
+from contentspider.site.models.identity import SITE_FRAGMENT, page_id
+from contentspider.site.models.record import page_fields
 from tests.conftest import Site, read_jsonl, run
 from tests.sites import article
 

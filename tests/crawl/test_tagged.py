@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from lxml import html as lxml_html
 from scrapy import Request
 from scrapy.http import HtmlResponse, TextResponse
 
@@ -12,6 +13,7 @@ from contentspider import SiteLearner, TaggedPage, page_of
 from contentspider.crawl.base.items import Bindings
 from contentspider.crawl.base.meta import BINDINGS_META_KEY, PAGE_META_KEY
 from contentspider.page.features.extractor import FEATURE_NAMES
+from contentspider.page.input.overrides import Overrides
 from contentspider.page.input.page import Page
 from tests.sites import prose
 
@@ -65,3 +67,20 @@ def test_tagged_block_decisions_equal_site_model() -> None:
 def test_page_of_returns_none_without_page() -> None:
     assert page_of(TextResponse("https://e.org/x")) is None
     assert page_of(TextResponse("https://e.org/x", request=Request("https://e.org/x"))) is None
+
+
+def root() -> Any:
+    return lxml_html.fromstring(HTML.format(prose(1)))
+
+
+def test_tagged_block_explains_its_decision() -> None:
+    assert tagged().blocks[0].explain() is None
+    pages = [Page.from_html(HTML.format(prose(n)), f"https://e.org/{n}") for n in range(30)]
+    menu, text = tagged(SiteLearner("e.org").fit(pages)).blocks
+    why = menu.explain()
+    assert why is not None and why.correction is not None
+    assert (why.is_kept, why.text) == (False, "Home")
+    (rule,) = Overrides.parse("\n".join(why.correction.lines)).tables
+    assert [element.text_content() for element in rule.keep[0].elements(root())] == ["Home"]
+    assert any("100%" in reason for reason in why.reasons), "its links"
+    assert (text.explain() or why).is_kept

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contentspider import Page, SiteLearner
 from contentspider.cli import build_parser
 from contentspider.crawl.base.items import ContentItem
 from contentspider.crawl.base.options import (
@@ -51,7 +50,7 @@ def flags_table() -> str:
             key, setting = (
                 f"`{name}`" if name else "" for name in (one.in_sites and one.key, one.setting)
             )
-            lines.append(f"| {flags} | {key} | {setting} | {one.help} |")
+            lines.append(f"| {flags} | {key} | {setting} | {one.flag_help} |")
     return "\n".join(lines)
 
 
@@ -87,18 +86,15 @@ def test_spider_arguments_match_option_table() -> None:
     }
 
 
-def test_readme_diff_matches_extraction_of_example_page() -> None:
-    from example_site import ExampleSite
+def test_picture_of_readme_is_of_this_version() -> None:
+    from picture import picture
 
-    pages = [Page.from_html(html, path) for path, html in ExampleSite().pages.items()]
-    (page,) = (page for page in pages if page.url == "/recipes/3/index.html")
-    kept = SiteLearner("example").fit(pages).extract(page).kept
-    lines = [
-        ("  " if is_kept else "- ")
-        + (block.text if len(block.text) <= 44 else f"{block.text[:43]}…")
-        for is_kept, block in zip(kept, page.content.blocks, strict=True)
-    ]
-    assert "\n".join(["```diff", *lines, "```"]) in (ROOT / "README.md").read_text()
+    drawn = (ROOT / "docs" / "before-after.svg").read_text("utf-8")
+    assert drawn == picture(), "python examples/picture.py docs/before-after.svg"
+    assert (
+        drawn.count("line-through") > 10
+        and "docs/before-after.svg" in (ROOT / "README.md").read_text()
+    )
 
 
 def test_links_in_readme_and_docs_point_to_existing_files() -> None:

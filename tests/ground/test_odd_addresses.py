@@ -25,7 +25,8 @@ from contentspider.ground.scope import SCOPES, Scope, crawl_name
 from contentspider.ground.sites import SiteKeys
 from contentspider.page.input.page import Page
 from contentspider.run.run import is_address
-from contentspider.site.models.record import page_fields, page_id
+from contentspider.site.models.identity import page_id
+from contentspider.site.models.record import page_fields
 from contentspider.site.own.readers.feeds import read_entries
 from tests.conftest import Site, read_jsonl, run
 from tests.sites import article

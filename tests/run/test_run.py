@@ -215,7 +215,7 @@ def test_signal_stops_all_crawls_cleanly_and_next_run_resumes(
         book = Book(tmp_path / STATE / "first.sqlite", read_only=True)
         assert [entry.reason for entry in book.runs.all()] == ["shutdown"], "in order"
         book.close()
-        done = run("run", str(file), "--due", "--only", "first", "second", cwd=tmp_path)
+        done = run("run", str(file), "--due", "--only", "first,second", cwd=tmp_path)
         assert "first: resumes" in done.stderr
         for name in ("first", "second"):
             urls = [item["url"] for item in read_jsonl(tmp_path / f"{name}.jsonl")]

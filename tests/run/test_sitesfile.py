@@ -22,6 +22,7 @@ contact = "me@example.org"
 output = ["out/{site}.jsonl"]
 max_pages = 100
 own_site = true
+monitors = { max_failed = 0.5 }
 [defaults.settings]
 CONTENTSPIDER_OUTAGE_SECS = 60
 CONTENTSPIDER_PASSAGES = 1
@@ -34,6 +35,7 @@ format = "json"
 only = "changed"
 due = true
 models = "our-models"
+models_frozen = true
 books = "s3://bucket/histories"
 scope = "host"
 include = ["/docs/*", "re:/\\\\d{4}/"]
@@ -89,6 +91,7 @@ def test_sites_file_keys_become_crawl_options(
         "only": "changed",
         "due": True,
         "models": "our-models",
+        "models_frozen": True,
         "books": "s3://bucket/histories",
         "scope": "host",
         "include": ["/docs/*", r"re:/\d{4}/"],
@@ -111,6 +114,7 @@ def test_sites_file_keys_become_crawl_options(
         "user_agent": "-our bot",
         "contact": "me@example.org",
         "set": [
+            ("CONTENTSPIDER_MONITOR_MAX_FAILED", 0.5),
             ("CONTENTSPIDER_OUTAGE_SECS", 0),
             ("CONTENTSPIDER_PASSAGES", 1),
             ("USER_AGENTS", ["a, b", "c"]),

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
+import pytest
+
 from contentspider.run.summary import summary
 from contentspider.state.outcome import Outcome, Remaining
 
@@ -49,3 +54,20 @@ def test_summary_counts_pages_that_the_browser_failed_to_load() -> None:
     assert not any(
         line.startswith("render:") for line in lines_of(Outcome.COMPLETE, item_scraped_count=3)
     )
+
+
+@pytest.mark.parametrize(
+    ("module", "left_out"),
+    [
+        ("contentspider.cli", {"numpy", "scrapy", "lxml", "twisted"}),
+        ("contentspider.run.overview", {"numpy", "scrapy", "langcodes", "sklearn"}),
+    ],
+)
+def test_help_and_status_load_no_library_that_takes_long(module: str, left_out: set[str]) -> None:
+    loaded = subprocess.run(
+        [sys.executable, "-c", f"import sys, {module}\nprint(*sys.modules)"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert not left_out & set(loaded.stdout.split())

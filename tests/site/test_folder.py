@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
 import pytest
@@ -75,7 +77,7 @@ def folder_for_manifest(folder: Path) -> None:
             "manifest cannot be read .'utf-8'",
         ),
         (folder_for_manifest, "manifest cannot be read .Is a directory"),
-        (change("weights", "../weights.json"), "names weights '../weights.json' outside"),
+        (change("weights", "../weights.json.gz"), "names weights '../weights.json.gz' outside"),
         (change("weights", 3), "names weights 3 outside"),
         (change("weights", "/etc/passwd"), "names weights '/etc/passwd' outside"),
         (change("weights", "generations/../x"), "names weights 'generations/../x' outside"),
@@ -84,9 +86,9 @@ def folder_for_manifest(folder: Path) -> None:
         (change("weights", "x\0"), "names weights .* outside"),
         (change("weights", ".."), "weights .. cannot be read .Is a directory"),
         (change("sha256", 3), "its digest 3 is not a text"),
-        (change("sha256", "0"), "weights weights.json " + wording("site.weights-damaged")),
-        (other_weights, "weights weights.json " + wording("site.weights-damaged")),
-        (without_weights, "weights weights.json cannot be read .No such file"),
+        (change("sha256", "0"), "weights weights.json.gz " + wording("site.weights-damaged")),
+        (other_weights, "weights weights.json.gz " + wording("site.weights-damaged")),
+        (without_weights, "weights weights.json.gz cannot be read .No such file"),
     ],
 )
 def test_damaged_model_folder_raises_state_error(damage, message, tmp_path: Path) -> None:
@@ -94,6 +96,33 @@ def test_damaged_model_folder_raises_state_error(damage, message, tmp_path: Path
     damage(folder)
     with pytest.raises(StateError, match=message):
         read_model(folder)
+
+
+def test_weights_are_packed_alike_each_time_and_earlier_ones_are_read(tmp_path: Path) -> None:
+    weights = json.dumps([["slot", f"body/div/p.{number % 7}", 0.1] for number in range(999)])
+    for name in ("a", "b"):
+        Generations(tmp_path / name).add({"version": "1"}, weights.encode())
+    first, second = (next((tmp_path / name).rglob("weights*")) for name in ("a", "b"))
+    assert first.read_bytes() == second.read_bytes()
+    assert first.stat().st_size < len(weights) / 10
+    assert gzip.decompress(first.read_bytes()).decode() == weights
+    manifest, read = read_model(tmp_path / "a")
+    assert read.decode() == weights
+    plain = first.with_name("weights.json")
+    plain.write_text(weights)
+    named = {"weights": plain.name, "sha256": sha256(plain.read_bytes()).hexdigest()}
+    (first.parent / MANIFEST).write_text(json.dumps(manifest | named))
+    assert read_model(first.parent)[1].decode() == weights
+
+
+@pytest.mark.parametrize("data", [b"no gzip", gzip.compress(b"x" * 99, mtime=0)[:20]])
+def test_weights_that_cannot_be_unpacked_raise_state_error(data: bytes, tmp_path: Path) -> None:
+    Generations(tmp_path).add({"version": "1"}, b"[]")
+    (weights,) = tmp_path.rglob("weights*")
+    weights.write_bytes(data)
+    change("sha256", sha256(data).hexdigest())(tmp_path)
+    with pytest.raises(StateError, match="its weights"):
+        read_model(tmp_path)
 
 
 def test_folder_without_model_raises_file_not_found_error(tmp_path: Path) -> None:

@@ -57,7 +57,7 @@ def test_added_generation_is_read_back(tmp_path: Path) -> None:
         assert (manifest["site"], manifest["pages"]) == ("\ud800 ä", 3)
         assert (manifest["generation"], manifest["reason"]) == (1, "first")
         assert str(manifest["learned_at"]).startswith("20")
-    kept = {"generations/1/manifest.json", "generations/1/weights.json", "generations/.lock"}
+    kept = {"generations/1/manifest.json", "generations/1/weights.json.gz", "generations/.lock"}
     assert files(folder) == {MANIFEST, *kept}
     assert list(manifest)[:3] == ["generation", "learned_at", "reason"]  # above a long summary
     # for people: a line each, their letters as they are
@@ -79,7 +79,7 @@ def test_only_latest_generations_are_kept(store: ModelStore) -> None:
     # the same again is no generation; where it was damaged, it is
     store.save(models[3], "drift")
     assert store.generations("e.org").present() == 4
-    (store.generations("e.org").path(4) / "weights.json").write_bytes(b"{}")
+    (store.generations("e.org").path(4) / "weights.json.gz").write_bytes(b"{}")
     store.save(models[3], "drift")
     assert reasons(store) == {3: "relearn", 4: "relearn", 5: "drift"}
     assert store.read("e.org").version == models[3].version
@@ -108,7 +108,7 @@ def test_rollback_restores_earlier_generation(store: ModelStore) -> None:
         store.rollback("e.org", 1)
     store.save(models[0])
     assert "rolled_back_to" not in read_manifest(store.folder / "e.org")
-    (store.generations("e.org").path(6) / "weights.json").write_bytes(b"{}")
+    (store.generations("e.org").path(6) / "weights.json.gz").write_bytes(b"{}")
     with pytest.raises(StateError, match="damaged"):
         store.rollback("e.org", 6)
     assert store.generations("e.org").present() == 7

@@ -14,7 +14,8 @@ from w3lib.url import canonicalize_url
 from contentspider.crawl.base.items import ContentItem, FieldMap
 from contentspider.ground.addresses import parameter_order
 from contentspider.page.input.page import Page
-from contentspider.site.models.record import absolute_url, page_fields, page_id, text_sample
+from contentspider.site.models.identity import page_id
+from contentspider.site.models.record import absolute_url, page_fields, text_sample
 
 HTML = """<html lang="en"><head><title>Ferry | Harbour</title>
 <meta property="article:published_time" content="2024-03-01"><meta name="keywords" content="a,b">

@@ -54,7 +54,7 @@ def test_missing_or_damaged_model_raises_error(model: SiteModel, tmp_path: Path)
     with pytest.raises(FileNotFoundError, match="nowhere holds no model"):
         SiteModel.load(tmp_path / "nowhere")
     folder = model.save(tmp_path / "m")
-    (weights,) = folder.glob("generations/1/weights.json")
+    (weights,) = folder.glob("generations/1/weights.json.gz")
     weights.write_bytes(weights.read_bytes()[:-1] + b" ")
     with pytest.raises(StateError, match="the digest differs"):
         SiteModel.load(folder)
@@ -150,3 +150,15 @@ def test_template_missing_from_sample_is_judged_by_prior(example_corpus: Path) -
         extraction = model.extract(pages[path])
         assert extraction.by_prior
         assert token_f1(extraction.text, gold[path]) > 0.95
+
+
+def test_decisions_and_slots_are_tables(model: SiteModel, pages: list[Page]) -> None:
+    pandas, arrow = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
+    extraction = model.extract(pages[0])
+    frame, table = extraction.to_pandas(), extraction.to_arrow()
+    assert isinstance(frame, pandas.DataFrame) and isinstance(table, arrow.Table)
+    assert frame["kept"].tolist() == table["kept"].to_pylist() == extraction.kept.tolist()
+    assert frame["text"].tolist() == [block.text for block in pages[0].content.blocks]
+    assert frame["probability"].tolist() == pytest.approx(extraction.probabilities.tolist())
+    assert model.to_pandas()["slot"].tolist() == [slot.slot for slot in model.summary]
+    assert model.to_arrow().num_rows == len(model.summary)

@@ -11,7 +11,7 @@ import pytest
 
 from contentspider.index.engine import Query, create_engine
 from contentspider.index.sync import Sync
-from contentspider.site.models.record import page_id
+from contentspider.site.models.identity import page_id
 from contentspider.state.book.anchors import MAX_ANCHORS, MAX_TARGETS
 from contentspider.state.book.book import Book
 from contentspider.state.book.copies import COPIES_KEPT

@@ -13,12 +13,13 @@ from contentspider.ground.errors import ContentSpiderError
 from contentspider.page.input.page import Page
 from contentspider.state.book.book import Book
 from contentspider.state.book.items import ItemBinding
-from contentspider.state.crawls import folder
+from contentspider.state.crawls import export, folder
 from contentspider.state.crawls.books import crawl_status, is_hopeless, open_crawl
-from contentspider.state.crawls.export import books, crawls, export_items, find_crawl
+from contentspider.state.crawls.export import books, crawls, export_items, find_crawl, find_page
 from contentspider.state.crawls.folder import has_default, index_url, state_folder
 from contentspider.state.files.formats import Output
 from tests.messages import raises, wording
+from tests.visited import Seen, crawl, crawling
 
 
 def crawled(path: Path, *reasons: str | None, unread: bool = True) -> None:
@@ -210,6 +211,30 @@ def test_crawl_lookup_prefers_exact_name_to_partial_match(tmp_path: Path) -> Non
     assert find_crawl("http://www.e.org", state).name == "e.org.sqlite"
     with raises(ContentSpiderError, "no-such-crawl", "[x: "):
         find_crawl("http://[x", state)
+
+
+def test_page_is_found_by_the_address_that_a_person_gives(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # `Seen` has the name of a page as its id
+    monkeypatch.setattr(export, "page_id", lambda url: url.removeprefix("http://e.org/"))
+    with raises(ContentSpiderError, "no-such-page", "none was crawled"):
+        find_page("e.org", state_dir=str(tmp_path))
+    path = tmp_path / "e.org.sqlite"
+    with closing(Book(path)) as book:
+        crawl(book, Seen("index.html"), Seen("a"), Seen("docs/index.php"), Seen("original"))
+        with crawling(book):
+            book.copies.add("copy", "original", "http://e.org/copy", 2, 2)
+    for given, name in {
+        "http://e.org/": "index.html",
+        "e.org": "index.html",
+        "e.org/a": "a",
+        "http://e.org/docs/": "docs/index.php",
+        "e.org/copy": "original",
+    }.items():
+        assert find_page(given, state_dir=str(tmp_path)) == (path, name), given
+    with raises(ContentSpiderError, "no-such-page"):
+        find_page("http://e.org/docs", "e.org", str(tmp_path))
 
 
 def test_crawl_is_found_by_its_site_name(tmp_path: Path) -> None:

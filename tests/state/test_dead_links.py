@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contentspider.site.models.record import page_id
+from contentspider.site.models.identity import page_id
 from contentspider.state.book import broken
 from contentspider.state.book.book import Book
 from tests.sites import article

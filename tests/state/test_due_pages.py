@@ -12,7 +12,7 @@ from contentspider.crawl.revisits.due_pages import CHECKED_EACH, Lastmods, due_p
 from contentspider.crawl.revisits.ending import no_pause
 from contentspider.recrawl.judge import Facts
 from contentspider.recrawl.lastmod import MIN_CHANGES, MIN_CHECKED, LastmodCounts
-from contentspider.site.models.record import page_id
+from contentspider.site.models.identity import page_id
 from contentspider.state.book.book import Book
 from tests.recrawled import SITE, address, options
 from tests.visited import Seen, crawl, see

@@ -19,7 +19,7 @@ import pytest
 
 from contentspider.crawl.base.items import ContentItem
 from contentspider.recrawl.changes import CHANGED, UNCHANGED
-from contentspider.site.models.record import page_id
+from contentspider.site.models.identity import page_id
 from contentspider.state.book.book import Book
 from contentspider.state.book.changes import BookPosition
 from contentspider.state.book.database import BookBusyError, SchemaError, lock_of

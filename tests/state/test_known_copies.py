@@ -10,7 +10,7 @@ import pytest
 
 from contentspider.crawl.revisits.copies import MIN_TEXT_CHARS, KnownCopies
 from contentspider.page.input.page import Page
-from contentspider.site.models.record import page_id
+from contentspider.site.models.identity import page_id
 from contentspider.state.book.book import Book
 from contentspider.state.book.copies import COPIES_KEPT
 from tests.recrawled import SITE, Crawls, address

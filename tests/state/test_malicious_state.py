@@ -127,7 +127,7 @@ def test_symlinks_in_models_folder_are_replaced_and_not_followed(tmp_path: Path)
     model = SiteLearner("e.org").fit([Page.from_html(article(1))])
     folder = store.save(model)
     outside.write_text("precious")
-    for name in ("manifest.json", "generations/1/weights.json"):
+    for name in ("manifest.json", "generations/1/weights.json.gz"):
         (folder / name).unlink()
         (folder / name).symlink_to(outside)
     with pytest.raises(StateError, match="cannot be read"):

@@ -54,7 +54,7 @@ def test_stored_model_is_loaded_and_missing_generations_are_reported(store: Mode
 
 
 def damage_half(folder: Path) -> None:
-    (weights,) = folder.glob("generations/1/weights.json")
+    (weights,) = folder.glob("generations/1/weights.json.gz")
     weights.write_bytes(weights.read_bytes()[: weights.stat().st_size // 2])
 
 

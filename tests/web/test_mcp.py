@@ -15,7 +15,7 @@ import pytest
 
 from contentspider.index.engine import create_engine
 from contentspider.index.synonyms import parse_synonyms
-from contentspider.site.models.record import page_id
+from contentspider.site.models.identity import page_id
 from contentspider.testing.engines import document, write_own_fields
 from tests.conftest import ROOT, run
 from tests.embedders import NAME, vectors

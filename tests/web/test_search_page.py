@@ -15,7 +15,7 @@ import pytest
 
 from contentspider.index.engine import create_engine
 from contentspider.index.synonyms import parse_synonyms
-from contentspider.site.models.record import page_id
+from contentspider.site.models.identity import page_id
 from contentspider.state.outcome import Outcome
 from contentspider.testing.engines import document, write_own_fields
 from tests.conftest import Site, run
@@ -171,7 +171,7 @@ def test_result_page_shows_clean_text_and_link_to_original(client: TestClient) -
 def test_sites_page_shows_counts_and_last_crawl(client: TestClient) -> None:
     page = client.get("/sites").text
     assert '<a href="/?site=e.org">e.org</a> <span class="count">27 pages</span>' in page
-    assert "1 changed, 1 gone" in page
+    assert "broken" in page and "/sites/e.org/report" in page
     told = client.get("/api/sites").json()
     assert told["sites"]["e.org"] == 27
     (crawl,) = told["crawls"]

@@ -14,8 +14,8 @@ import pytest
 
 from contentspider.evaluation.corpora import find_corpora
 from contentspider.ground.sites import SiteKeys
+from contentspider.site.models.identity import page_id
 from contentspider.site.models.item import item_schema
-from contentspider.site.models.record import page_id
 from contentspider_research.serve import SiteServer
 from tests.conftest import TIMEOUT, Site, read_jsonl, run, serve, token_f1
 from tests.processes import Popen

@@ -96,7 +96,7 @@ def test_crawl_skips_non_html_responses_and_survives_empty_pages(
 def test_broken_model_is_relearned(tmp_path: Path, site: Site) -> None:
     small_site(site, 6)
     run("crawl", site.url, "--own-site", cwd=tmp_path)
-    (weights,) = (tmp_path / "models").glob("*/generations/1/weights.json")
+    (weights,) = (tmp_path / "models").glob("*/generations/1/weights.json.gz")
     weights.write_bytes(weights.read_bytes()[: weights.stat().st_size // 2])
     done = run("crawl", site.url, "--own-site", cwd=tmp_path)
     assert done.stderr.count("is renamed") == 1

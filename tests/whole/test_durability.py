@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import pytest
 from filelock import FileLock
 
-from contentspider.site.models.record import page_id
+from contentspider.site.models.identity import page_id
 from tests.conftest import TIMEOUT, Site, read_jsonl, run
 from tests.messages import wording
 from tests.processes import Popen

@@ -33,7 +33,7 @@ ROOMS = {
     "archive": {"ground", "page", "site", "state"},
     "integrations": {"ground", "site", "state"},
     "render": {"ground", "page", "site", "state", "crawl"},
-    "web": {"ground", "page", "site", "state", "index", "crawl", "rules"},
+    "web": {"ground", "page", "site", "recrawl", "state", "index", "crawl", "run", "rules"},
 }
 # What a room imports within a function, when a crawl asks for it.
 ON_DEMAND = {"crawl": {"render"}}

@@ -7,14 +7,17 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Collection
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from parsel import Selector
 from scrapy import Request, signals
+from scrapy import __version__ as scrapy_version
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import AsyncioLoopingCall, create_looping_call
 
 from contentspider.crawl.base.outcomes import NOT_MODIFIED
+from contentspider.ground.errors import ContentSpiderError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,6 +29,8 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 Extension = TypeVar("Extension")
+# What this module needs of Scrapy's engine at every crawl.
+NEEDED = ("_slot", "downloader.slots", "downloader.handlers.download_request_async")
 POLL_SECS = 0.25  # Scrapy sends no signal when it is told to stop
 # Requests that have been sent by then are answered, or sent again by a resumed run.
 GRACE_SECS = 1.0
@@ -91,6 +96,22 @@ def referer_of(response: Response) -> str:
 def forget_tree(response: HtmlResponse) -> None:
     """Free the parsed tree of a page. The tree takes far more memory than the response."""
     response._cached_selector = None
+
+
+def check_scrapy(crawler: Crawler) -> None:
+    """Raise `ContentSpiderError` if Scrapy's engine lacks a name that this module needs, most of
+    them private. A later Scrapy may have renamed it.
+    """
+    for name in NEEDED:
+        try:
+            attrgetter(name)(crawler.engine)
+        except AttributeError:  # noqa: PERF203 - it happens once at most
+            raise ContentSpiderError(
+                f"Scrapy {scrapy_version} is not supported: its engine has no {name}. Install the"
+                " newest contentspider, or an earlier Scrapy (pip install 'scrapy<"
+                f"{scrapy_version}')",
+                code="scrapy-version",
+            ) from None
 
 
 def in_progress(crawler: Crawler) -> Collection[Request]:

@@ -36,7 +36,8 @@ class Option:
 
     A number must be between *minimum* and *maximum*, a text must be one of *choices*; *convert*
     reads a text. A user may set the option as a Scrapy *setting*, with the *flags* of ``crawl``
-    (in a *group* of its help; *const* is the value of a flag without one), in ``sites.toml``
+    (in a *group* of its help; *const* is the value of a flag without one, *off* the help of a flag
+    that turns the option off), in ``sites.toml``
     (*in_sites*), or as an argument of the site spider (*in_spider*). Error messages do not repeat
     the value of an option that *is_secret*.
     """
@@ -53,6 +54,7 @@ class Option:
     group: str = ""
     metavar: str = ""
     const: str = ""
+    off: str = ""
     in_sites: bool = False
     in_spider: bool = False
     is_secret: bool = False
@@ -61,6 +63,11 @@ class Option:
     def key(self) -> str:
         """The name in ``sites.toml`` and among the command's parsed options, made of the flag."""
         return self.flag.removeprefix("--").removeprefix("no-").replace("-", "_")
+
+    @property
+    def flag_help(self) -> str:
+        """What the flags do."""
+        return self.off or self.help
 
     @property
     def flag(self) -> str:

@@ -60,6 +60,11 @@ class CrawlOptions:
     relearn: bool = option(
         False, "Learn the sites again, even if they have models.", flags="--relearn", group=RUNS
     )
+    models_frozen: bool = option(
+        False, "Use the models as they are: learn no site and save no model. The prior judges the"
+        " pages of sites without a model.",
+        flags="--models-frozen", group=RUNS, in_sites=True,
+    )
     labels: str = option(
         "votes", "How blocks are labelled: 'votes', 'own' (without the prior), 'paper' (Algorithm"
         " 1), a variant of it (research/docs/experiments.md), or a method of another package.",
@@ -98,8 +103,9 @@ class CrawlOptions:
     )
     obey_directives: bool = option(
         True, "Leave out text that its owner excludes from search engines: data-nosnippet,"
-        " googleoff, noindex and the like (docs/fetching.md; --no-directives: keep it).",
-        flags="--no-directives", group=PAGES,
+        " googleoff, noindex and the like (docs/fetching.md).",
+        flags="--no-directives", group=PAGES, off="Keep text that its owner excludes from search"
+        " engines: data-nosnippet, googleoff, noindex and the like (docs/fetching.md).",
     )
     item_fields: FieldMap = option(
         {}, "The fields of your own item classes to fill with ours: {'my.Item': {'content':"
@@ -108,13 +114,15 @@ class CrawlOptions:
     passages: int = option(
         0, "Add the content in passages of at most this many characters (docs/items.md); 0: no"
         " passages.",
-        minimum=0, flags="--passages", metavar="CHARS",
+        minimum=0, flags="--passages", metavar="CHARS", group=PAGES,
     )
     images: bool = option(
-        False, "Add the images of the content to items (docs/items.md).", flags="--images",
+        False, "Add the images of the content to items (docs/items.md).",
+        flags="--images", group=PAGES,
     )
     summary: bool = option(
-        False, "Add a summary of the content to items (docs/items.md).", flags="--summary",
+        False, "Add a summary of the content to items (docs/items.md).",
+        flags="--summary", group=PAGES,
     )
     records: bool = option(
         False, "Add the entries of listings to their items: title, address, day, picture and text"
@@ -129,8 +137,9 @@ class CrawlOptions:
         flags="--site-item", group=PAGES, in_sites=True,
     )
     private: bool = option(
-        True, "Crawl private networks that a start address is in (--no-private: never).",
+        True, "Crawl private networks that a start address is in.",
         flags="--no-private", group=REQUESTS,
+        off="Never send a request to a private network, even if a start address is in it.",
     )
     durable: bool = option(
         False, "Keep the crawl in a file (its book), so that a killed crawl can be resumed"
@@ -345,6 +354,8 @@ class CrawlOptions:
         """
         assert self.learning
         assert self.fields_file
+        if self.relearn and self.models_frozen:
+            raise SettingError("--relearn and --models-frozen exclude each other: choose one")
         if self.logins:
             self._check_logins()
         if not (self.durable and self.compare):

@@ -4,7 +4,6 @@ them.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from contentspider.crawl.base.meta import BINDINGS_META_KEY, PAGE_META_KEY
 from contentspider.page.words.names import step_tag
-from contentspider.site.judge.slots import step_names
+from contentspider.site.models.selectors import css_step
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,8 +21,7 @@ if TYPE_CHECKING:
     from contentspider.page.input.page import Page
     from contentspider.page.tree.blocks import Block
     from contentspider.site.models.model import SiteModel
-
-NO_CSS_NAME = re.compile(r"[^\w-]")
+    from contentspider.site.models.reasons import Explanation
 
 
 @dataclass(frozen=True)
@@ -49,7 +47,7 @@ class TaggedBlock:
         """A CSS selector of the path to the element: ``body > div#main > p.lead``. Blocks in the
         same slot of a template share their selector.
         """
-        return " > ".join(map(_css_step, self._steps))
+        return " > ".join(map(css_step, self._steps))
 
     @property
     def link_density(self) -> float:
@@ -84,6 +82,15 @@ class TaggedBlock:
     def is_content(self) -> bool | None:
         """Whether the site's model keeps the block. It is None until the site has a model."""
         return None if self.probability is None else self.probability > 0.5
+
+    def explain(self) -> Explanation | None:
+        """Return why the block is kept or dropped; ``str`` gives it in lines. It is None until the
+        site has a model.
+        """
+        from contentspider.site.models.reasons import Reasons
+
+        model, page = self.page.model, self.page.page
+        return Reasons(model).explain(model.extract(page), self.index) if model else None
 
     @property
     def _block(self) -> Block:
@@ -137,14 +144,3 @@ def page_of(response: Response) -> TaggedPage | None:
         return None
     bindings = meta.get(BINDINGS_META_KEY)
     return TaggedPage(page, bindings.model_of(page.url) if bindings else None)
-
-
-def _css_step(step: str) -> str:
-    names = (name for name in step_names(step) if name[0] in "#.")
-    return step_tag(step) + "".join(name[0] + _css_name(name[1:]) for name in names)
-
-
-def _css_name(name: str) -> str:
-    """Return an id or a class with the escapes of CSS. A leading digit is escaped, too."""
-    escaped = NO_CSS_NAME.sub(lambda match: "\\" + match[0], name)
-    return f"\\3{name[0]} {escaped[1:]}" if name[0].isdigit() else escaped

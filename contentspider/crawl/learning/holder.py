@@ -29,7 +29,7 @@ from contentspider.crawl.queue.keeper import BookKeeper
 from contentspider.ground.addresses import absolute
 from contentspider.ground.errors import StateError
 from contentspider.ground.sites import SiteKeys
-from contentspider.site.models.record import page_id
+from contentspider.site.models.identity import page_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -99,7 +99,9 @@ class ItemHolder(Component):
                 key in learned_sites(self.keeper) or key in unlearned_sites(self.keeper)
             )
             may_load = is_of_crawl or not (self.options.relearn or self._is_stale(key))
-            if may_load and (model := self.models.load(key)) is not None:
+            if self.options.models_frozen:
+                self.learning.use_frozen(state)
+            elif may_load and (model := self.models.load(key)) is not None:
                 self.learning.use(state, model)
                 state.is_early, state.is_stored = is_of_crawl, True
         return self.sites[key]
@@ -285,6 +287,7 @@ class ItemHolder(Component):
         crawl was interrupted, the items stay held for the next run.
         """
         self.learning.is_closing = True
+        self.models.tell_idle_overrides()
         for state in self.sites.values():
             if state.work and state.is_busy:
                 await state.work

@@ -6,7 +6,6 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
@@ -34,6 +33,8 @@ from contentspider.ground.sites import SiteKeys
 from contentspider.recrawl.drift import Drift
 from contentspider.site.judge.prior import Prior
 from contentspider.site.models.folder import DRIFT
+from contentspider.site.models.model import SiteModel
+from contentspider.site.override_effects import OverrideEffects
 from contentspider.site.vote.labels import VOTES
 from contentspider.state.outcome import (
     DOUBT_STAT,
@@ -55,7 +56,6 @@ if TYPE_CHECKING:
     from contentspider.crawl.base.state import CrawlState
     from contentspider.page.input.overrides import Overrides
     from contentspider.page.input.page import Page
-    from contentspider.site.models.model import SiteModel
     from contentspider.site.models.record import Extraction
 
 logger = logging.getLogger(__name__)
@@ -179,6 +179,7 @@ class CrawlModels:
         self.store = open_models(options.models_dir, options.state_dir)
         self.fields_file = options.fields_file
         self._overrides: dict[str, Overrides | None] = {}
+        self._effects: dict[str, OverrideEffects] = {}
         self._refused: set[str] = set()  # sites whose present model was refused
         self.stop = Event()
         # A learner uses one core. Half of the cores are left to the crawl.
@@ -232,6 +233,24 @@ class CrawlModels:
                     " crawl again"
                 )
         return self._overrides[key]
+
+    def note_overrides(self, page: Page) -> None:
+        """Note what the overrides of a page's site decide on the page."""
+        key = self._keys.key(page.url)
+        if (overrides := self._overrides.get(key)) is not None:
+            if key not in self._effects:
+                self._effects[key] = OverrideEffects(overrides)
+            self._effects[key].add(page)
+
+    def tell_idle_overrides(self) -> None:
+        """Warn of overrides that decided nothing on the pages that were read."""
+        for key, effects in self._effects.items():
+            for effect in effects.idle():
+                self._stats.inc_value("contentspider/overrides/idle")
+                logger.warning(
+                    f"{key}: in overrides.toml {effect} decides nothing: it matches no text on"
+                    f" {effect.fitting:,} pages, or an element within decides otherwise"
+                )
 
     async def learn(self, crawl: CrawlState, state: SiteState, compare: bool = False) -> Learned:
         """Return a model of a site, learned from the pages in the book, in at most two attempts.
@@ -400,6 +419,21 @@ class SiteLearning:
         state.use(model)
         self._models.note_quality(state.key, model)
 
+    def use_frozen(self, state: SiteState) -> None:
+        """Use the stored model of a site, or else the prior, until the end of the crawl."""
+        model = self._models.load(state.key)
+        state.is_stored = model is not None
+        if model is not None:
+            self.use(state, model)
+        else:
+            self._crawl.stats.inc_value("contentspider/models/missing")
+            logger.warning(
+                f"{state.key}: it has no model, and none is learned (--models-frozen): the prior"
+                " judges each of its pages alone"
+            )
+            state.use(SiteModel.of_prior(state.key, self._models.prior))
+        state.watch = None  # a model that does not know a template is not learned again
+
     def _keep(self, state: SiteState, model: SiteModel) -> None:
         """Use a model from now on, and save it if this crawl has seen the whole site."""
         is_limited = getattr(self._crawl.crawler.spider, "is_limited", False)
@@ -479,11 +513,3 @@ def learned_sites(crawl: CrawlState) -> list[str]:
 def unlearned_sites(crawl: CrawlState) -> list[str]:
     """Return the sites that this crawl could not learn again, or whose new model is not saved."""
     return crawl.book.runs.fact(UNLEARNED_FACT) or []
-
-
-def check_overrides(addresses: Iterable[str], options: CrawlOptions) -> None:
-    """Raise `OverridesError` if the overrides of a site in *addresses* cannot be used."""
-    keys = SiteKeys(options.site_by)
-    store = open_models(options.models_dir, options.state_dir)
-    for key in dict.fromkeys(map(keys.key, addresses)):
-        store.overrides(key)

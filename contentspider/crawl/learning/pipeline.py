@@ -27,14 +27,8 @@ from contentspider.ground.times import now
 from contentspider.page.tree.text import SENTENCE_CHARS
 from contentspider.recrawl.changes import BY_MODEL, UNCHANGED
 from contentspider.site.learn.sampling import page_template
-from contentspider.site.models.record import (
-    PASSING_FIELDS,
-    SITE_TYPE,
-    Extraction,
-    add_own_text,
-    page_fields,
-    page_id,
-)
+from contentspider.site.models.identity import PASSING_FIELDS, SITE_TYPE, page_id
+from contentspider.site.models.record import Extraction, add_own_text, page_fields
 from contentspider.site.models.summary import MIN_CHARS, main_slot
 from contentspider.state.book.items import ItemBinding
 from contentspider.state.book.reading import NO_TEXT, Reading, doubts_of

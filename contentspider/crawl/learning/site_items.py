@@ -14,7 +14,7 @@ from contentspider.crawl.base.items import ContentItem
 from contentspider.ground.addresses import split_address
 from contentspider.page.about.hints import Hints
 from contentspider.page.input.page import Page
-from contentspider.site.models.record import SITE_FRAGMENT, SITE_TYPE, page_id
+from contentspider.site.models.identity import SITE_FRAGMENT, SITE_TYPE, page_id
 from contentspider.state.book.items import ItemBinding
 
 if TYPE_CHECKING:

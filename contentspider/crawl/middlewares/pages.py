@@ -110,6 +110,7 @@ class BlocksMiddleware(Component):
         if isinstance(response, HtmlResponse) and may_be_page and not kind:
             page = await self.read_html(response)
             self._count(page)
+            self.holder.models.note_overrides(page)
         elif kind and getattr(self.crawler.spider, "reads_documents", False):
             page = await self.documents.read(response)
         if page is not None:

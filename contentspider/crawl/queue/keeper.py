@@ -16,7 +16,14 @@ from scrapy.utils.asyncio import (
     run_in_thread,
 )
 
-from contentspider.crawl.base.engine import Interruption, end_at_start, queue_length, wake
+from contentspider.crawl.base.engine import (
+    Interruption,
+    check_scrapy,
+    end_at_start,
+    queue_length,
+    wake,
+)
+from contentspider.crawl.base.overrides import check_overrides
 from contentspider.crawl.base.state import CrawlState
 from contentspider.crawl.queue.addresses import Addresses, ItemRecorder
 from contentspider.crawl.queue.outage import HostPauses
@@ -98,11 +105,12 @@ class BookKeeper(CrawlState):
         logger.error("%s; nothing is crawled", error)
 
     def _check(self) -> None:
-        """Raise `ContentSpiderError` if a store, an index or an output cannot be used. This happens
-        before a new crawl begins in the book.
+        """Raise `ContentSpiderError` if a store, an index, an output or the overrides of a start
+        site cannot be used. This happens before a new crawl begins in the book.
         """
         self.sharing.check()
         self.indexing.check()
+        check_overrides(self.crawler.spider, self.options)
         if self.options.output_file:
             check_output(Path(self.options.output_file))
 
@@ -111,6 +119,7 @@ class BookKeeper(CrawlState):
         self.open()
         try:
             if not self.is_broken:
+                check_scrapy(self.crawler)
                 self._begin()
         except ContentSpiderError as error:
             self._refuse(error)

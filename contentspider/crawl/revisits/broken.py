@@ -6,7 +6,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from contentspider.crawl.base.outcomes import is_of_server
-from contentspider.site.models.record import page_id
+from contentspider.site.models.identity import page_id
 from contentspider.state.book.broken import FAILED_CRAWLS, few
 from contentspider.state.outcome import FINISHED, KNOWN_BROKEN
 

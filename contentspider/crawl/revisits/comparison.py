@@ -16,7 +16,7 @@ from contentspider.recrawl.difference import (
 )
 from contentspider.recrawl.judge import NEW_PAGE, Facts
 from contentspider.recrawl.template import differing_lines
-from contentspider.site.models.record import UNFILTERED
+from contentspider.site.models.identity import UNFILTERED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,7 +11,7 @@ from contentspider.ground.errors import DAMAGE
 from contentspider.recrawl.changes import LIVE
 from contentspider.recrawl.counters import numbered_places
 from contentspider.recrawl.difference import text_hash
-from contentspider.site.models.record import page_id
+from contentspider.site.models.identity import page_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -12,7 +12,7 @@ from contentspider.ground.times import days_between, now
 from contentspider.recrawl.changes import BY_FIELDS, BY_PAGE, CHANGED, LIVE, UNCHANGED
 from contentspider.recrawl.intervals import Bounds, intervals
 from contentspider.recrawl.lastmod import LastmodCounts, has_changed_since
-from contentspider.site.models.record import page_id
+from contentspider.site.models.identity import page_id
 
 if TYPE_CHECKING:
     from contentspider.crawl.base.options import CrawlOptions

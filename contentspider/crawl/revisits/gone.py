@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from contentspider.crawl.base.outcomes import NOT_THERE, OFFSITE, PERMANENT, status_reason
 from contentspider.recrawl.changes import NEW
-from contentspider.site.models.record import is_site_item, page_id
+from contentspider.site.models.identity import is_site_item, page_id
 from contentspider.state.book.changes import BY_MOVE
 from contentspider.state.outcome import (
     FINISHED,

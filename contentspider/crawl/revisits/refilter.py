@@ -9,13 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.recrawl.changes import LIVE
-from contentspider.site.models.record import (
-    UNFILTERED,
-    content_hash,
-    content_of,
-    own_values,
-    page_fields,
-)
+from contentspider.site.models.identity import UNFILTERED, content_hash
+from contentspider.site.models.record import content_of, own_values, page_fields
 from contentspider.state.book.reading import Reading, doubts_of
 
 if TYPE_CHECKING:

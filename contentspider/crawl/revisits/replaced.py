@@ -13,7 +13,7 @@ from urllib.parse import unquote
 from contentspider.ground.addresses import join
 from contentspider.recrawl.changes import LIVE
 from contentspider.recrawl.difference import text_hash
-from contentspider.site.models.record import page_id
+from contentspider.site.models.identity import page_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -20,7 +20,7 @@ from contentspider.ground.errors import StateError
 from contentspider.recrawl.changes import BY_FIELDS, BY_PAGE, CHANGED, LIVE, MOVED, REFILTERED
 from contentspider.recrawl.difference import layout_hash, text_hash
 from contentspider.recrawl.judge import judge
-from contentspider.site.models.record import UNFILTERED, is_site_item, page_id
+from contentspider.site.models.identity import UNFILTERED, is_site_item, page_id
 from contentspider.state.book.contents import PAGE
 from contentspider.state.book.pages import is_live
 from contentspider.state.book.reading import Reading

@@ -12,7 +12,7 @@ from contentspider.recrawl.changes import BY_FIELDS, BY_PAGE, REFILTERED, UNCHAN
 from contentspider.recrawl.changes import BY_MODEL as CAUSE_MODEL
 from contentspider.recrawl.difference import change_ratio
 from contentspider.recrawl.judge import NEW_PAGE, Change, Facts, judge
-from contentspider.site.models.record import refilled
+from contentspider.site.models.identity import refilled
 from contentspider.state.book.contents import ITEM
 from contentspider.state.book.pages import BY_MODEL, PENDING, RELEASED, load_facts
 

@@ -17,7 +17,7 @@ from contentspider.crawl.base.outcomes import Retry
 from contentspider.crawl.revisits.copies import MIN_TEXT_CHARS
 from contentspider.ground.addresses import absolute, clean_address, split_address
 from contentspider.recrawl.counters import without_counter
-from contentspider.site.models.record import page_id
+from contentspider.site.models.identity import page_id
 from contentspider.site.title import page_title
 from contentspider.state.book.reading import dump_claims
 

@@ -73,7 +73,7 @@ from contentspider.ground.scope import Scope, several, with_scheme
 from contentspider.ground.sites import SiteKeys
 from contentspider.ground.terminal import printable
 from contentspider.page.input.documents import can_read
-from contentspider.site.models.record import page_id
+from contentspider.site.models.identity import page_id
 from contentspider.state.crawls.books import name_of
 from contentspider.state.outcome import KNOWN_BROKEN, TRANSIENT
 

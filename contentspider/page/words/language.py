@@ -8,12 +8,11 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 from unicodedata import name as character_name
 
-import langcodes
-
 from contentspider.page.words.phrases import read_data
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import ModuleType
 
 MAX_TAG_CHARS = 35
 # Tags by names of languages and codes of countries, which some pages write instead of tags.
@@ -80,8 +79,8 @@ def _standard_tag(text: str) -> str:
     """Return the standard form of a declared language; an empty string if it is invalid."""
     name = re.split(r"[,;.@\s]", text.strip().lower(), maxsplit=1)[0]
     try:
-        tag = langcodes.standardize_tag(NAMES.get(name, name))
-        is_valid = langcodes.tag_is_valid(tag)
+        tag = _codes().standardize_tag(NAMES.get(name, name))
+        is_valid = _codes().tag_is_valid(tag)
     except ValueError:
         return ""
     return tag if is_valid and tag not in NO_LANGUAGE else ""
@@ -103,7 +102,7 @@ def detect_language(text: str) -> str:
     if classify is None:
         return ""
     # py3langid distinguishes Wu and Egyptian Arabic, which pages declare as Chinese and Arabic.
-    return langcodes.standardize_tag(classify(sample)[0], macro=True)
+    return str(_codes().standardize_tag(classify(sample)[0], macro=True))
 
 
 def looks_english(text: str) -> bool:
@@ -129,6 +128,13 @@ def is_surely_english(text: str) -> bool:
         "the" in half and sum(word in FREQUENT_ENGLISH for word in half) >= SURE_SHARE * len(half)
         for half in (words[:middle], words[middle:])
     )
+
+
+def _codes() -> ModuleType:
+    """Return langcodes, whose tables take 40 ms to load, which most commands do not need."""
+    import langcodes
+
+    return langcodes
 
 
 def language_of(stated: str, text: str) -> str:
@@ -184,7 +190,7 @@ def script_of(language: str) -> str:
     >>> script_of("cs"), script_of("sr-Latn"), script_of("zh-TW")
     ('Latn', 'Latn', 'Hant')
     """
-    return langcodes.Language.get(language).maximize().script or ""
+    return _codes().Language.get(language).maximize().script or ""
 
 
 def shared_script(text: str) -> str:
@@ -207,7 +213,7 @@ def are_close(one: str, other: str) -> bool:
     >>> are_close("da", "nb"), are_close("cs", "de")
     (True, False)
     """
-    return langcodes.tag_distance(one, other) < CLOSE
+    return bool(_codes().tag_distance(one, other) < CLOSE)
 
 
 def script_language(text: str) -> str:

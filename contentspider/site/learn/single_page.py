@@ -20,7 +20,8 @@ from contentspider.site.companions import with_footnotes, with_titles
 from contentspider.site.judge.notices import notices
 from contentspider.site.judge.prior import Prior
 from contentspider.site.models.counts import kept_chars, sureness
-from contentspider.site.models.record import DOCUMENT, STATED_VERSION, UNFILTERED, Extraction
+from contentspider.site.models.identity import UNFILTERED
+from contentspider.site.models.record import DOCUMENT, STATED_VERSION, Extraction
 from contentspider.site.own.alignment import align
 from contentspider.site.own.texts import OwnText
 from contentspider.site.pagetype import page_type

@@ -1,17 +1,20 @@
 """The files of a site model: a folder with a manifest for people, and the weights that it names.
 
-Both are JSON. The folder of a site has the manifest of the present model. The last models that were
-saved are its generations: ``generations/N`` is itself a folder with a manifest and weights, and has
-the weights of the present model, too. Replacing the site's manifest switches the generation. A lock
-allows one writer at a time, so a reader never sees a mixture of two models.
+Both are JSON, the weights in gzip. The folder of a site has the manifest of the present model. The
+last models that were saved are its generations: ``generations/N`` is itself a folder with a
+manifest and weights, and has the weights of the present model, too. Replacing the site's manifest
+switches the generation. A lock allows one writer at a time, so a reader never sees a mixture of two
+models.
 """
 
 from __future__ import annotations
 
 import errno
+import gzip
 import json
 import re
 import shutil
+import zlib
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
@@ -25,7 +28,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MANIFEST = "manifest.json"
-WEIGHTS = "weights.json"
+WEIGHTS = "weights.json.gz"
+PACKED = ".gz"  # earlier versions did not pack the weights
+MAX_BYTES = 300_000_000  # larger weights are a decompression bomb
 GENERATIONS = "generations"
 # The file names that a manifest may have: beside the manifest, or in the folder of a generation.
 INSIDE = re.compile(rf"(?:{GENERATIONS}/[0-9]+/)?[^/\\\0]+")
@@ -88,7 +93,19 @@ def read_model(folder: Path) -> tuple[dict[str, object], bytes]:
                 name = manifest["weights"]
                 raise StateError(f"its weights {name} cannot be read ({error.strerror})") from error
     check_weights(manifest, weights)
-    return manifest, weights
+    return manifest, _unpacked(weights) if str(manifest["weights"]).endswith(PACKED) else weights
+
+
+def _unpacked(packed: bytes) -> bytes:
+    """Return weights out of gzip; raises `StateError`."""
+    unpacking = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
+    try:
+        weights = unpacking.decompress(packed, MAX_BYTES)
+    except zlib.error as error:
+        raise StateError(f"its weights are damaged: {error}") from error
+    if not unpacking.eof:
+        raise StateError(f"its weights are cut short, or larger than {MAX_BYTES:,} bytes")
+    return weights
 
 
 def check_weights(manifest: dict[str, object], weights: bytes) -> None:
@@ -150,7 +167,8 @@ class Generations:
         model restores. Nothing is written if the model is the present one already. Raises OSError
         if the model cannot be written.
         """
-        digest = sha256(weights).hexdigest()
+        packed = gzip.compress(weights, mtime=0)  # equal models give equal files
+        digest = sha256(packed).hexdigest()
         try:
             with self.lock():
                 if self._is_present({**manifest, "sha256": digest}):
@@ -161,7 +179,7 @@ class Generations:
                 generation = {"generation": number, "learned_at": learned, "reason": reason}
                 if rolled_back_to:
                     generation["rolled_back_to"] = rolled_back_to
-                self._write(number, {**generation, **_model_facts(manifest)}, weights, digest)
+                self._write(number, {**generation, **_model_facts(manifest)}, packed, digest)
                 self._switch(number)
                 self._prune(keep)
         except Timeout as error:

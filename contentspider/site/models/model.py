@@ -13,6 +13,7 @@ import numpy as np
 from contentspider.ground.compression import pack, unpack
 from contentspider.ground.errors import DAMAGE, StateError
 from contentspider.ground.pickles import pickled
+from contentspider.ground.tables import to_arrow, to_pandas
 from contentspider.page.tree.text import SENTENCE_CHARS
 from contentspider.site.companions import with_footnotes, with_titles
 from contentspider.site.fields.own_fields import OwnKnowledge
@@ -255,6 +256,16 @@ class SiteModel:
         """
         return not self.prior or self.prior == (prior or Prior.shipped()).digest
 
+    def to_pandas(self) -> Any:
+        """Return a DataFrame with a row for each slot of the template: slot, probability and score
+        (float, 0 to 1), blocks, pages (int), example. Raises ImportError without pandas.
+        """
+        return to_pandas([asdict(slot) for slot in self.summary])
+
+    def to_arrow(self) -> Any:
+        """Return the table of `to_pandas` as a pyarrow Table (extra ``parquet``)."""
+        return to_arrow([asdict(slot) for slot in self.summary])
+
     def extract(self, page: Page, keep_teasers: bool = False) -> Extraction:
         """Return the content of a page; *keep_teasers* also keeps the entries of a listing."""
         # A crawl looks for drift in a page first, and fills its item then.
@@ -299,6 +310,24 @@ class SiteModel:
             slots = [self._table.slot(block.path) for block in page.content.blocks]
             kept = kept | np.array([slot in self.teasers for slot in slots])
         return with_entries(page.content, kept, is_listing)
+
+    @classmethod
+    def of_prior(cls, site: str, judge: Prior | None) -> SiteModel:
+        """Return a model that knows nothing of its site: the prior *judge* judges all pages."""
+        nothing: frozenset[str] = frozenset()
+        svm = CLASSIFIERS.load("svm").load({"intercept": -1.0, "weights": []})
+        return cls(
+            site=site,
+            labels=VOTES,
+            pages=0,
+            names=nothing,
+            slots=nothing,
+            noise_texts=nothing,
+            classifier=svm,
+            summary=[],
+            is_refused=True,
+            judge=judge,
+        )
 
     def dump_weights(self) -> bytes:
         """Return the weights as canonical JSON, for `parse`."""

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import logging
-import re
 from dataclasses import dataclass, fields
-from functools import lru_cache, partial
-from hashlib import sha256
+from functools import partial
 from html import escape
 from itertools import compress, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from w3lib.url import canonicalize_url
-
 from contentspider.ground.addresses import (
     absolute,
     host_name,
-    is_web_address,
     network_of,
-    parameter_order,
     section_address,
 )
 from contentspider.ground.pickles import pickled
+from contentspider.ground.tables import to_arrow, to_pandas
 from contentspider.ground.times import now
 from contentspider.page.about.hints import MAX_HINT_CHARS
 from contentspider.page.tree.resolver import Resolver
@@ -45,6 +39,7 @@ from contentspider.site.fields.choice import (
 )
 from contentspider.site.images import page_images
 from contentspider.site.listing_entries import listing_records
+from contentspider.site.models.identity import UNFILTERED, content_hash, page_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -61,7 +56,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-UNFILTERED = "unfiltered"
 DOCUMENT = "document"  # the type of pages that are files
 # The model version of a page that does not show its text, so that its content is the text that its
 # JSON-LD states.
@@ -74,33 +68,9 @@ FIELDS = (
     " headings canonical published_at modified_at author image images records section keywords"
     " fields page_type content_hash confidence model_version crawled_at"
 ).split()
-# The fields of an item that hold its content, and the fields that differ from run to run.
-CONTENT_FIELDS = frozenset(
-    "content content_markdown content_html content_hash headings passages summary".split()
-)
-PASSING_FIELDS = frozenset(
-    "crawled_at confidence model_version modified_at change change_ratio first_seen"
-    " changed_at".split()
-)
-# Fields that an own text may fill where the page states nothing.
-OWN_TEXT_FIELDS = ("published_at", "modified_at", "author")
-HASH_PART = 16  # digits of each of the two hashes in an `item_hash`
-# Most addresses match this pattern. They are canonical, so that the slow function of w3lib is not
-# needed.
-CANONICAL = re.compile(r"https?://[a-z0-9][a-z0-9.-]*(?::[0-9]+)?(?:/(?!\.)[A-Za-z0-9._-]*)+\Z")
-
-
-# The item of a site (``--site-item``) has the address of its front page with this fragment.
-SITE_FRAGMENT = "#contentspider-site"
-SITE_TYPE = "site"
 
 # The colours of blocks in a notebook, and how many it shows.
 KEPT, LEFT_OUT, MAX_SHOWN = "#2a2", "#888", 300
-
-
-def is_site_item(url: str) -> bool:
-    """Tell whether an address belongs to the item of a site. Such an address is never requested."""
-    return url.endswith(SITE_FRAGMENT)
 
 
 class OptionalFields(NamedTuple):
@@ -218,6 +188,32 @@ class Extraction:
         """Return the fields of a `ContentItem` (docs/items.md) as JSON values."""
         return page_fields(self.page, self.site, self, self.model_version)
 
+    def _rows(self) -> list[dict[str, Any]]:
+        columns = zip(
+            self.page.content.blocks, self.kept.tolist(), self.probabilities.tolist(), strict=True
+        )
+        return [
+            {
+                "text": block.text,
+                "tag": block.tag,
+                "path": block.path,
+                "link_share": block.link_chars / max(len(block.text), 1),
+                "probability": probability,
+                "kept": is_kept,
+            }
+            for block, is_kept, probability in columns
+        ]
+
+    def to_pandas(self) -> Any:
+        """Return a DataFrame with a row for each block: text, tag, path, link_share, probability
+        (float, 0 to 1), kept (bool). Raises ImportError without pandas.
+        """
+        return to_pandas(self._rows())
+
+    def to_arrow(self) -> Any:
+        """Return the table of `to_pandas` as a pyarrow Table (extra ``parquet``)."""
+        return to_arrow(self._rows())
+
     def _repr_html_(self) -> str:
         """Return all text of the page for notebooks: kept blocks green, dropped ones grey."""
         blocks = zip(self.page.content.blocks, self.kept.tolist(), strict=True)
@@ -237,24 +233,6 @@ class Extraction:
         blocks = f"{int(self.kept.sum())} of {len(self.kept)} blocks kept"
         about = f"{self.page_type}, {blocks}, confidence {self.confidence:.2f}"
         return f"<Extraction of {self.page.url!r}: {about}>"
-
-
-@lru_cache(maxsize=4_096)  # a crawl asks for the id of a page some ten times
-def page_id(url: str) -> str:
-    """Return the stable id of a page, with 32 hexadecimal digits.
-
-    It is a hash of the canonical form of its address, and of the order of the parameters.
-    """
-    if not CANONICAL.match(url):
-        url = url.encode("utf-8", "replace").decode()
-        fragment = SITE_FRAGMENT if is_site_item(url) else ""
-        url = canonicalize_url(url) + parameter_order(url) if is_web_address(url) else url
-        url += fragment
-    return _digest(url.encode())
-
-
-def _digest(data: bytes) -> str:
-    return sha256(data).hexdigest()[:32]
 
 
 def page_language(
@@ -338,11 +316,6 @@ def _passages(
 def content_of(page: Page, extraction: Extraction | None) -> str:
     """Return the text of an *extraction*, or of the whole page."""
     return to_text(extraction.blocks if extraction else page.content.blocks)
-
-
-def content_hash(content: str) -> str:
-    """Return the hash of a page's content; differences in white space do not count."""
-    return _digest(" ".join(content.split()).encode("utf-8", "surrogatepass"))
 
 
 def log_failure(name: str, page: Page, error: Exception) -> None:
@@ -543,26 +516,3 @@ def add_own_text(fields: dict[str, object], own: OwnText) -> None:
     if own.modified_at >= published[:10]:
         fields["modified_at"] = fields["modified_at"] or own.modified_at
     fields["author"] = fields["author"] or list(own.author)
-
-
-def item_hash(item: Mapping[str, object]) -> str:
-    """Return a hash of an item: of its metadata and of its content, `HASH_PART` digits each.
-
-    Fields that differ from run to run do not count.
-    """
-    content = {name: item[name] for name in item if name in CONTENT_FIELDS}
-    metadata_names = item.keys() - CONTENT_FIELDS - PASSING_FIELDS
-    metadata = {name: item[name] for name in metadata_names}
-    dumps = (json.dumps(part, sort_keys=True).encode() for part in (metadata, content))
-    return "".join(sha256(dump).hexdigest()[:HASH_PART] for dump in dumps)
-
-
-def refilled(item: Mapping[str, object], fields: Mapping[str, object]) -> dict[str, object]:
-    """Return an item with the values of new *fields*.
-
-    Its id, address and site stay, and so do the dates and the author that only own texts gave.
-    """
-    old_names = {"id", "url", "site"} | {name for name in OWN_TEXT_FIELDS if not fields.get(name)}
-    return {
-        name: item[name] if name in old_names else fields.get(name, item[name]) for name in item
-    }

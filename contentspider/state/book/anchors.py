@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from contentspider.ground.errors import DAMAGE
 from contentspider.ground.times import now
-from contentspider.site.models.record import page_id
+from contentspider.site.models.identity import page_id
 from contentspider.state.book.answers import read_links
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING
 
 from contentspider.ground.times import days_between, now
-from contentspider.site.models.record import page_id
+from contentspider.site.models.identity import page_id
 from contentspider.state.outcome import is_large_loss
 
 if TYPE_CHECKING:

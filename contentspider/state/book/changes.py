@@ -134,6 +134,22 @@ class Changes:
         )
         return dict(self._database.rows(query))
 
+    def by_crawl(self) -> list[tuple[str, dict[str, int]]]:
+        """Return for each published crawl when it ended, and its number of changes of each kind;
+        unchanged pages do not count.
+        """
+        query = (
+            "SELECT crawls.number, crawls.ended, change, count(changes.seq) FROM crawls LEFT JOIN"  # noqa: S608
+            f" changes ON crawl = crawls.number AND change != '{UNCHANGED}' AND id != ''"
+            f" AND {IS_PUBLISHED} WHERE crawls.ended != '' GROUP BY 1, 3 ORDER BY 1"
+        )
+        crawls: dict[int, tuple[str, dict[str, int]]] = {}
+        for number, ended, change, count in self._database.rows(query):
+            _, counts = crawls.setdefault(number, (ended, {}))
+            if change:
+                counts[change] = count
+        return list(crawls.values())
+
     def last(self) -> int:
         """Return the number of the last published record."""
         return self._database.count(f"SELECT max(seq) FROM changes WHERE {IS_PUBLISHED}")  # noqa: S608

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from contentspider.ground.errors import DAMAGE, ContentSpiderError
 from contentspider.ground.json_text import json_text
 from contentspider.page.input.page import Page
-from contentspider.site.models.record import refilled
+from contentspider.site.models.identity import refilled
 from contentspider.state.book.contents import ITEM, PAGE
 from contentspider.state.book.item_json import dump_item, load_item
 

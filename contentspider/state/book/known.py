@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from contentspider.ground.errors import DAMAGE, ContentSpiderError
 from contentspider.page.input.page import Page
-from contentspider.recrawl.intervals import ChangeIntervals, kind_of
-from contentspider.site.models.record import SITE_FRAGMENT
+from contentspider.site.models.identity import SITE_FRAGMENT
 from contentspider.site.sample import sample_order
 from contentspider.state.book.answers import read_links
 from contentspider.state.book.pages import IS_LIVE
 from contentspider.state.book.sample import SITE_PAGES
 
 if TYPE_CHECKING:
+    from contentspider.recrawl.intervals import ChangeIntervals
     from contentspider.state.book.contents import Contents
     from contentspider.state.book.copies import Copies
     from contentspider.state.book.database import Database
@@ -77,6 +77,9 @@ class KnownPages:
 
         The items of sites (``--site-item``) are left out, since no request leads to them.
         """
+        # Imported here: it loads numpy, which most readers of a book do not need.
+        from contentspider.recrawl.intervals import ChangeIntervals, kind_of
+
         for url, last_seen, *spell in self._database.rows(
             "SELECT url, last_seen, still_days, changes, changed_days FROM pages"  # noqa: S608
             f" WHERE {IS_LIVE} AND url NOT LIKE ? ORDER BY url",

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from contentspider.ground.errors import DAMAGE
 from contentspider.recrawl.changes import LIVE, UNCHANGED
 from contentspider.recrawl.judge import Facts
-from contentspider.site.models.record import UNFILTERED
+from contentspider.site.models.identity import UNFILTERED
 from contentspider.state.book.contents import ITEM, TEXT
 
 if TYPE_CHECKING:

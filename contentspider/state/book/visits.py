@@ -18,7 +18,7 @@ from contentspider.recrawl.changes import (
     UNCHANGED,
 )
 from contentspider.recrawl.judge import Facts
-from contentspider.site.models.record import HASH_PART, item_hash
+from contentspider.site.models.identity import HASH_PART, item_hash
 from contentspider.state.book.pages import (
     BY_VISIT,
     DROPPED,

@@ -13,7 +13,7 @@ from typing import Any
 
 from contentspider.ground.errors import DAMAGE, ContentSpiderError
 from contentspider.recrawl.changes import LIVE
-from contentspider.site.models.record import HASH_PART
+from contentspider.site.models.identity import HASH_PART
 from contentspider.state.book.anchors import RECORD_KIND
 from contentspider.state.book.changes import IS_PUBLISHED, BookPosition
 from contentspider.state.book.pages import IS_LIVE, PUBLISHED

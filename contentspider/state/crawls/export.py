@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from contextlib import closing
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
+from contentspider.ground.addresses import is_web_address
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.scope import crawl_name
+from contentspider.ground.sites import SiteKeys
 from contentspider.ground.terminal import printable
 from contentspider.recrawl.changes import UNCHANGED
+from contentspider.site.models.identity import page_id
 from contentspider.state.crawls.books import HISTORIES, crawl_book, is_old, read_book
 from contentspider.state.crawls.folder import state_folder
 
@@ -20,13 +24,16 @@ if TYPE_CHECKING:
     from contentspider.state.files.formats import Output
 
 
+# The files that servers commonly give for a folder.
+INDEX_FILES = ("index.html", "index.htm", "index.php")
 # Earlier versions put the start time of the last run into the names of unfinished crawls.
 ARCHIVED = re.compile(r"\.\d{8}T\d{6}(-\d+)?$")
 
 
 def find_crawl(name: str, state_dir: str = "") -> Path:
-    """Return the path of a crawl's book. *name* is an address that was crawled, the crawl's name or
-    the book's file. Raises `ContentSpiderError` if no crawl matches.
+    """Return the path of a crawl's book. *name* is an address that was crawled, the crawl's name,
+    the name of a site that only one crawl has pages of, or the book's file. Raises
+    `ContentSpiderError` if no crawl matches.
     """
     folder = state_folder(state_dir)
     path = Path(name)
@@ -48,6 +55,33 @@ def books(state_dir: str = "") -> list[Path]:
     return sorted({folder / path.name for path in files if not ARCHIVED.search(path.stem)})
 
 
+def find_page(url: str, crawl: str = "", state_dir: str = "") -> tuple[Path, str]:
+    """Return the book that has a page, and the page's id: of *crawl*, or of the first crawl. An
+    address without a scheme and a copy of a page lead to the page, and a folder to its index file.
+    Raises `ContentSpiderError`.
+    """
+    paths = [find_crawl(crawl, state_dir)] if crawl else books(state_dir)
+    for path in paths:
+        with closing(read_book(path)) as book:
+            for address in _spellings(url):
+                name = page_id(address)
+                for known in (name, book.known.original_of(name)):
+                    if known and book.known.page(known) is not None:
+                        return path, known
+    searched = f" ({', '.join(path.stem for path in paths)})" if paths else ": none was crawled yet"
+    raise ContentSpiderError(f"{printable(url)} is in no book{searched}", code="no-such-page")
+
+
+def _spellings(url: str) -> Iterator[str]:
+    """Yield the addresses that a person may mean."""
+    for scheme in ("",) if is_web_address(url) else ("https://", "http://"):
+        address = f"{scheme}{url}"
+        yield address
+        base = address if urlsplit(address).path else f"{address}/"
+        if base.endswith("/"):
+            yield from (f"{base}{name}" for name in INDEX_FILES)
+
+
 def _find(name: str, folder: Path, paths: Iterable[Path]) -> Path:
     """Return the first existing file of *paths*, else the only one in *folder* for the site."""
     for path in paths:
@@ -55,6 +89,8 @@ def _find(name: str, folder: Path, paths: Iterable[Path]) -> Path:
             return path
     stems = crawls(str(folder))
     matches = _matching(name, stems)
+    if not matches:
+        matches = [stem for stem in stems if name in _sites_of(folder / f"{stem}.sqlite")]
     if len(matches) == 1:
         return folder / f"{matches[0]}.sqlite"
     raise ContentSpiderError(
@@ -62,6 +98,25 @@ def _find(name: str, folder: Path, paths: Iterable[Path]) -> Path:
         f" crawls are: {', '.join(matches or stems) or 'none'}",
         code="no-such-crawl",
     )
+
+
+def _sites_of(book: Path) -> list[str]:
+    """Return the sites that a book has pages of; none if it cannot be read."""
+    with suppress(ContentSpiderError), closing(read_book(book)) as opened:
+        return opened.stored_pages.sites()
+    return []
+
+
+def site_of(name: str, state_dir: str = "") -> str:
+    """Return the name of the site that the models know of a *crawl* with one site only, or of an
+    address; otherwise *name* itself.
+    """
+    sites = []
+    with suppress(ContentSpiderError):
+        sites = _sites_of(find_crawl(name, state_dir))
+    if len(sites) == 1:
+        return sites[0]
+    return SiteKeys().key(name) if is_web_address(name) else name
 
 
 def _matching(name: str, stems: Sequence[str]) -> list[str]:

@@ -33,7 +33,7 @@ logger = logging.getLogger(__name__)
 COPIES = "shared"  # the folder in the state folder that has a copy of each store
 POINTER = "model.json"
 # The manifest of the present generation is replaced last: readers see the old or the new model.
-PATTERNS = (f"{GENERATIONS}/[0-9]*/*.json", MANIFEST)
+PATTERNS = (f"{GENERATIONS}/[0-9]*/*.json*", MANIFEST)
 
 
 class ModelStore:

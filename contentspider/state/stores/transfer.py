@@ -12,13 +12,13 @@ from contentspider.ground.atomic import replacing
 from contentspider.ground.errors import ContentSpiderError, StateError
 from contentspider.site.models.folder import (
     MANIFEST,
-    WEIGHTS,
     check_weights,
     dump_manifest,
     parse_manifest,
 )
 from contentspider.site.models.model import SiteModel
 
+WEIGHTS = "weights.json"  # the archive packs it
 MAX_BYTES = 100_000_000  # a model of 200 pages has some 1 MB of weights
 SITE = re.compile(r"(?!\.)[\w.-]{1,200}(?<!\.)")  # also the name of the site's folder
 

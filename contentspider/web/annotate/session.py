@@ -5,7 +5,6 @@ labels for a slot of the whole site, in ``overrides.toml``.
 from __future__ import annotations
 
 import logging
-import re
 from collections import deque
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -18,9 +17,8 @@ from contentspider.ground.errors import ContentSpiderError
 from contentspider.page.input.files import read_pages
 from contentspider.page.input.overrides import OVERRIDES, Overrides
 from contentspider.page.input.page import Page
-from contentspider.page.words.names import step_tag
-from contentspider.site.judge.slots import step_names
 from contentspider.site.learn.learner import SiteLearner
+from contentspider.site.models.selectors import selectors
 from contentspider.web.annotate import files
 from contentspider.web.annotate.files import read_bytes, replace_file
 from contentspider.web.annotate.labels import MAIN, MAX_UNDO, UNSURE, Label, Labels
@@ -28,7 +26,7 @@ from contentspider.web.annotate.marked_fields import MarkedFields
 from contentspider.web.annotate.sources import HTML
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from contentspider.web.annotate.files import FileChange
@@ -44,39 +42,6 @@ NO_SELECTOR = (
     " does not change"
 )
 KEEP, DROP = "keep", "drop"
-ESCAPED = re.compile(r"[^\w-]")
-# Stands for a long number in a name of a path, unless the page numbers nearly all of its names.
-NUMBER = re.compile(r"(?<!\d)0(?!\d)")
-
-
-def selectors(slot: str) -> Iterable[str]:
-    """Yield CSS selectors for a slot, the shortest first.
-
-    >>> list(selectors("body/div#main/div/p.note"))
-    ['div#main p.note', 'div#main > div > p.note']
-    """
-    steps = [_step(step) for step in slot.split("/")[1:]]
-    if not steps:
-        return
-    named_steps = [index for index, step in enumerate(steps) if re.search(r"[#.]", step)]
-    id_steps = [index for index in named_steps if "#" in steps[index]]
-    # A selector begins at the last id, else at the first class, else at the body.
-    start = max(id_steps, default=min(named_steps, default=0))
-    if start < len(steps) - 1:
-        yield f"{steps[start]} {steps[-1]}"
-    yield " > ".join(steps[start:])
-    if start:
-        yield " > ".join(steps)
-
-
-def _step(step: str) -> str:
-    names = [name for name in step_names(step) if name[0] in "#." and not NUMBER.search(name)]
-    return step_tag(step) + "".join(name[0] + _escaped(name[1:]) for name in names)
-
-
-def _escaped(name: str) -> str:
-    name = ESCAPED.sub(lambda match: "\\" + match[0], name)
-    return f"\\{ord(name[0]):x} {name[1:]}" if name[0].isdecimal() else name
 
 
 def find_exact_selector(slot: str, pages: Sequence[tuple[bytes, set[int]]]) -> str:

@@ -1,0 +1,160 @@
+"""The command ``contentspider explain``."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING, NamedTuple
+
+from contentspider.cli.command import MODELS, STATE_DIR, argument, command
+from contentspider.ground.errors import ContentSpiderError
+from contentspider.ground.terminal import printable, say
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from contentspider.page.input.page import Page
+    from contentspider.site.arrays import Floats
+    from contentspider.site.models.model import SiteModel
+    from contentspider.site.own.texts import OwnText
+    from contentspider.state.stores.knowledge import Knowledge
+
+MAX_EXPLAINED = 5
+SHOWN_CHARS = 90
+
+
+class _Site(NamedTuple):
+    """A page, and what a crawl has kept of its site: other pages, and own texts."""
+
+    page: Page
+    site: str
+    pages: Sequence[Page] = ()
+    own_texts: Sequence[OwnText] = ()
+    read_at: str = ""
+
+
+@command(
+    "explain",
+    argument("URL", "the page's address"),
+    argument("[TEXT]", "a part of the text in question; without it all texts are listed"),
+    argument("--crawl CRAWL", "which crawl, as in 'changes' (default: any that has the page)"),
+    argument("--allow-private", "fetch from private networks, too"),
+    MODELS,
+    STATE_DIR,
+)
+def explain(options: argparse.Namespace) -> None:
+    """Say why a text of a page is kept or dropped: by whom, by what, and which line of
+    overrides.toml would change it. The page comes from its crawl. A page that no crawl has kept is
+    fetched.
+    """
+    from contentspider.site.models.reasons import Reasons
+    from contentspider.state.stores.knowledge import Knowledge
+    from contentspider.state.stores.models import open_models
+
+    store = open_models(options.models, options.state_dir)
+    found = _crawled(options) or _fetched(options)
+    known = Knowledge(store.load(found.site), store.overrides(found.site))
+    extraction = known.extract(found.page, found.site)
+    texts = [" ".join(block.text.split()) for block in extraction.page.content.blocks]
+    say(f"{found.page.url}: {int(extraction.kept.sum())} of {len(texts)} texts are kept")
+    if not options.text:
+        for text, is_kept in zip(texts, extraction.kept.tolist(), strict=True):
+            print(printable(f"{'+' if is_kept else '-'} {text[:SHOWN_CHARS]}"))
+        say("why one of them is kept (+) or dropped (-): give a part of it after the address")
+        return
+    wanted = " ".join(options.text.split()).casefold()
+    chosen = [index for index, text in enumerate(texts) if wanted in text.casefold()]
+    if not chosen:
+        raise ContentSpiderError(
+            f"the page has no text with {options.text!r} (each text is an element, such as a"
+            " paragraph); without a text all of them are listed",
+            code="no-such-text",
+        )
+    reasons = Reasons(
+        known.model,
+        [known.extract(page, found.site) for page in found.pages],
+        _voted(known.model, found),
+        _own_texts(found),
+    )
+    for index in chosen[:MAX_EXPLAINED]:
+        for line in str(reasons.explain(extraction, index)).split("\n"):
+            print(printable(line))
+    if len(chosen) > MAX_EXPLAINED:
+        say(f"{len(chosen) - MAX_EXPLAINED} more texts have it: give more words of one")
+    _tell_overrides(known, found, str(store.place(found.site)))
+
+
+def _crawled(options: argparse.Namespace) -> _Site | None:
+    """Return the page as its crawl has kept it; None if no crawl has."""
+    from contentspider.state.crawls.books import read_book
+    from contentspider.state.crawls.export import find_page
+
+    try:
+        path, name = find_page(options.url, options.crawl or "", options.state_dir)
+    except ContentSpiderError:
+        if options.crawl:
+            raise
+        return None
+    with closing(read_book(path)) as book:
+        page, version = book.known.stored(name), book.known.page(name)
+        if page is None or version is None:
+            return None
+        others = [
+            other for other in book.stored_pages.sample(version.site) if other.url != page.url
+        ]
+        own_texts = book.own_texts.of_site(version.site)
+        return _Site(page, version.site, [page, *others], own_texts, version.last_fetched)
+
+
+def _fetched(options: argparse.Namespace) -> _Site:
+    """Return the page as its server sends it now."""
+    from contentspider.cli.extract import read_page
+    from contentspider.ground.sites import SiteKeys
+    from contentspider.state.stores.knowledge import Knowledge
+    from contentspider.state.stores.models import open_models
+
+    fetched = read_page(options.url, options.allow_private)
+    say("no crawl here has kept the page: it was fetched, and is compared with no other page")
+    site = SiteKeys().key(fetched.url)
+    store = open_models(options.models, options.state_dir)
+    known = Knowledge(store.load(site), store.overrides(site))
+    return _Site(known.read_fetched(fetched, fetched.url), site)
+
+
+def _voted(model: SiteModel | None, found: _Site) -> dict[str, Floats]:
+    """Return the labels that the site's pages give each other now, by the page's address."""
+    from contentspider.site.learn.learner import SiteLearner
+    from contentspider.site.learn.options import LearningOptions
+    from contentspider.site.vote.blocks import gather
+    from contentspider.site.vote.labels import VOTES
+
+    if len(found.pages) < 2 or model is None or model.labels != VOTES:
+        return {}
+    learner = SiteLearner(found.site, LearningOptions(features=model.features))
+    sample = learner.sample(found.pages, found.own_texts)
+    blocks = gather([page.content for page in sample], [page.hints for page in sample])
+    labels = learner.label(sample, blocks, found.own_texts).probabilities
+    return {page.url: labels[blocks.pages == number] for number, page in enumerate(sample)}
+
+
+def _own_texts(found: _Site) -> dict[str, Sequence[OwnText]]:
+    """Return the texts that the site publishes of the page, by its address."""
+    from contentspider.site.own.matching import stated_texts, texts_by_page
+
+    texts = [*found.own_texts, *stated_texts([found.page])]
+    return {found.page.url: texts_by_page([found.page], texts).get(0, [])}
+
+
+def _tell_overrides(known: Knowledge, found: _Site, folder: str) -> None:
+    """Say where the corrections are, and that the page was read before they changed."""
+    from datetime import datetime, timezone
+    from pathlib import Path
+
+    from contentspider.page.input.overrides import OVERRIDES
+
+    path = Path(folder) / OVERRIDES
+    say(f"overrides.toml is {path}" if known.overrides else f"overrides.toml would be {path}")
+    if known.overrides and found.read_at and path.is_file():
+        changed = datetime.fromtimestamp(path.stat().st_mtime, timezone.utc)
+        if changed > datetime.fromisoformat(found.read_at):
+            say("it has changed since the page was read: the next crawl applies it")

@@ -1,0 +1,84 @@
+"""CSS selectors for the places of blocks: how they are written, and which paths they match."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from lxml import etree
+
+from contentspider.page.words.names import step_tag
+from contentspider.site.judge.slots import step_names
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from contentspider.page.input.corrections import Selector
+
+ESCAPED = re.compile(r"[^\w-]")
+# Stands for a long number in a name of a path, unless the page numbers nearly all of its names.
+NUMBER = re.compile(r"(?<!\d)0(?!\d)")
+# Other tags, which a page may invent, cannot be written into a tree.
+TAG = re.compile(r"[A-Za-z][\w-]*", re.ASCII)
+
+
+def selectors(slot: str) -> Iterator[str]:
+    """Yield CSS selectors for a slot, the shortest first.
+
+    >>> list(selectors("body/div#main/div/p.note"))
+    ['div#main p.note', 'div#main > div > p.note']
+    """
+    steps = [css_step(step) for step in slot.split("/")[1:]]
+    if not steps:
+        return
+    named_steps = [index for index, step in enumerate(steps) if re.search(r"[#.]", step)]
+    id_steps = [index for index in named_steps if "#" in steps[index]]
+    # A selector begins at the last id, else at the first class, else at the body.
+    start = max(id_steps, default=min(named_steps, default=0))
+    if start < len(steps) - 1:
+        yield f"{steps[start]} {steps[-1]}"
+    yield " > ".join(steps[start:])
+    if start:
+        yield " > ".join(steps)
+
+
+def css_step(step: str) -> str:
+    """Return the selector of one step of a path; names with a number of their page are left out."""
+    names = [name for name in step_names(step) if name[0] in "#." and not NUMBER.search(name)]
+    return step_tag(step) + "".join(name[0] + _escaped(name[1:]) for name in names)
+
+
+def _escaped(name: str) -> str:
+    name = ESCAPED.sub(lambda match: "\\" + match[0], name)
+    return f"\\{ord(name[0]):x} {name[1:]}" if name[0].isdecimal() else name
+
+
+class PathTree:
+    """A tree with an element for each step of some *paths* of blocks, to find out which of them a
+    selector matches. Stored pages have no other tree.
+    """
+
+    def __init__(self, paths: Iterable[str]) -> None:
+        self._root = etree.Element("html")
+        self._ends = {path: self._add(path) for path in dict.fromkeys(paths)}
+
+    def _add(self, path: str) -> etree._Element:
+        element = self._root
+        for step in path.split("/"):
+            tag = step_tag(step)
+            element = etree.SubElement(element, tag if TAG.fullmatch(tag) else "unknown")
+            names = step_names(step)
+            element.set("class", " ".join(name[1:] for name in names if name[0] == "."))
+            for name in names:
+                if name[0] == "#":
+                    element.set("id", name[1:])
+        return element
+
+    def matched(self, selector: Selector) -> set[str]:
+        """Return the paths with an element, or with one around it, that a selector matches."""
+        elements = set(selector.elements(self._root))
+        return {
+            path
+            for path, end in self._ends.items()
+            if end in elements or not elements.isdisjoint(end.iterancestors())
+        }

@@ -1,0 +1,117 @@
+"""``contentspider explain``: why a text is kept or dropped, and the correction that changes it."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from contentspider.cli import main
+from contentspider.page.input.overrides import OVERRIDES, Overrides
+from contentspider.page.input.page import Page
+from contentspider.site.learn.learner import SiteLearner
+from contentspider.site.learn.single_page import extract_page
+from contentspider.site.models.reasons import Reasons
+from tests.conftest import read_jsonl, run
+from tests.sites import article, prose, small_site
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from contentspider.site.models.model import SiteModel
+    from tests.conftest import Site
+
+SHARE = "<div class=share><a href=/a>Share this page</a> <a href=/b>or print it</a></div>"
+
+
+def shared(number: int) -> Page:
+    return Page.from_html(article(number, SHARE), f"https://e.org/{number}")
+
+
+@pytest.fixture(scope="module")
+def model() -> SiteModel:
+    return SiteLearner("e.org").fit(map(shared, range(30)))
+
+
+def test_explained_correction_changes_what_the_next_crawl_keeps(
+    site: Site, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small_site(site, 8)
+    for path, (*kind, body) in site.pages.items():
+        site.pages[path] = (*kind, body.replace(b"<footer>", f"{SHARE}<footer>".encode()))
+    monkeypatch.chdir(tmp_path)
+    crawl = ("crawl", site.url, "--own-site", "-o", "x.jsonl")
+    run(*crawl, cwd=tmp_path)
+    pages = {str(item["url"]): str(item["content"]) for item in read_jsonl(tmp_path / "x.jsonl")}
+    page = f"{site.url}/3"
+    assert "Share this page" not in pages[page]
+    assert main(["explain", page]) == 0
+    assert f"+ {prose(3, 1)[:60]}" in capsys.readouterr().out
+    assert main(["explain", page.removeprefix("http://"), "share THIS"]) == 0
+    said = capsys.readouterr()
+    assert re.search(r"\bis dropped\b", said.out)
+    assert "on 7 other pages" in said.out and "links are 9" in said.out
+    assert "of 8 pages" in said.out and "the vote" in said.out, "who decided"
+    line = re.search(r"^ +(keep = .*share.*)$", said.out, re.MULTILINE)
+    where = re.search(r"models\S+" + OVERRIDES, said.err)
+    assert line and where
+    (tmp_path / where[0]).write_text(line[1])
+    run(*crawl, cwd=tmp_path)
+    pages = {str(item["url"]): str(item["content"]) for item in read_jsonl(tmp_path / "x.jsonl")}
+    assert all("Share this page" in text for text in pages.values())
+    assert main(["explain", page, "share"]) == 0
+    assert f"person: {line[1]}" in capsys.readouterr().out
+    assert main(["explain", page, "no such text"]) == 1
+    assert main(["explain", page, "--crawl", "none"]) == 1
+
+
+def test_page_that_no_crawl_has_is_fetched_and_judged_alone(
+    site: Site, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site.add("/", article(1))
+    monkeypatch.chdir(tmp_path)
+    assert main(["explain", f"{site.url}/", prose(1, 2)[:40]]) == 0
+    said = capsys.readouterr()
+    assert "fetched" in said.err
+    assert "the general prior" in said.out and "is kept" in said.out
+    assert 'drop = ["article p"]' in said.out
+
+
+def test_reasons_speak_for_or_against_the_decision(model: SiteModel) -> None:
+    pages = [shared(number) for number in range(12)]
+    reasons = Reasons(model, [model.extract(page) for page in pages])
+    extraction = model.extract(pages[3])
+    texts = [block.text for block in pages[3].content.blocks]
+    menu = reasons.explain(extraction, texts.index("Home"))
+    assert not menu.is_kept and not menu.doubts
+    assert any("same text stands on 11 other pages" in reason for reason in menu.reasons)
+    assert menu.correction is not None
+    assert menu.correction[1:] == (12, 12)
+    body = reasons.explain(extraction, texts.index(prose(3, 1)))
+    assert body.is_kept and body.correction is not None
+    assert body.correction.lines == ('drop = ["article p"]',)
+    assert str(body).count("\n") > 4
+    assert not re.search(r"shape|slot ", str(body)), "words, no codes"
+
+
+def test_correction_is_of_one_page_where_its_place_is_mixed(model: SiteModel) -> None:
+    pages = [shared(number) for number in range(12)]
+    extractions = [model.extract(page) for page in pages]
+    texts = [block.text for block in pages[0].content.blocks]
+    index = texts.index(prose(0, 1))
+    for extraction in extractions[6:]:
+        extraction.kept[[block.tag == "p" for block in extraction.page.content.blocks]] = False
+    correction = Reasons(model, extractions).explain(extractions[0], index).correction
+    assert correction is not None
+    assert correction.lines == ("[[rule]]", 'pattern = "/0"', 'drop = ["article p"]')
+    (rule,) = Overrides.parse("\n".join(correction.lines)).tables
+    assert rule.holds_for(pages[0].url) and not rule.holds_for(pages[1].url)
+
+
+def test_prior_and_texts_that_keep_each_other_are_named() -> None:
+    html = f"<p>{prose(1)}<p>{prose(2)}"
+    extraction = extract_page(Page.from_html(html, "https://e.org/"))
+    assert "general prior" in Reasons().explain(extraction, 0).decided_by
+    extraction.probabilities[1] = 0.1
+    assert "a text that is content" in Reasons().explain(extraction, 1).decided_by

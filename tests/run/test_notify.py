@@ -1,0 +1,176 @@
+"""What a run tells people, sent to real servers on loopback, and the limits in a file of sites."""
+
+from __future__ import annotations
+
+import json
+import logging
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler
+from socketserver import StreamRequestHandler, ThreadingTCPServer
+from threading import Thread
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import pytest
+
+from contentspider.cli import main
+from contentspider.run.notify import Notifier
+from contentspider.run.results import SiteResult
+from contentspider.run.sitesfile import SitesFileError, read_notifier, read_sites
+from tests.conftest import LoopbackServer
+from tests.sites import small_site
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+    from socketserver import TCPServer
+
+    from tests.conftest import Site
+
+pytest.importorskip("apprise", reason="the extra notify is not installed here")
+# Apprise imports it before Python 3.13.
+pytestmark = pytest.mark.filterwarnings("ignore:'imghdr' is deprecated:DeprecationWarning")
+TOKEN = "a" * 26
+
+
+class Hook(BaseHTTPRequestHandler):
+    """Takes all requests, but those that begin with /refused."""
+
+    taken: ClassVar[list[tuple[str, bytes]]] = []
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        Hook.taken.append((self.path, body))
+        self.send_response(403 if self.path.startswith("/refused") else 200)
+        self.send_header("Content-Length", "2")
+        self.end_headers()
+        self.wfile.write(b"ok")
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+class Mailbox(StreamRequestHandler):
+    """A server of mail that takes every letter."""
+
+    letters: ClassVar[list[str]] = []
+
+    def handle(self) -> None:
+        self.wfile.write(b"220 here\r\n")
+        while line := self.rfile.readline():
+            command = line[:4].upper()
+            if command == b"DATA":
+                self.wfile.write(b"354 go on\r\n")
+                letter = []
+                while (text := self.rfile.readline()) not in (b".\r\n", b""):
+                    letter.append(text)
+                Mailbox.letters.append(b"".join(letter).decode())
+            self.wfile.write(b"221 bye\r\n" if command == b"QUIT" else b"250 fine\r\n")
+            if command == b"QUIT":
+                return
+
+
+@contextmanager
+def serving(server: TCPServer) -> Iterator[int]:
+    with server:
+        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+        thread.start()
+        yield server.server_address[1]
+        server.shutdown()
+        thread.join()
+
+
+RESULTS = [
+    SiteResult("tea.example", "complete"),
+    SiteResult("down.example", "nothing_read", reasons=("no answer",)),
+    SiteResult("old.example", "nothing_read", down_since="2026-01-01", failures=2),
+    SiteResult("thin.example", "complete", warnings=("pages without text: 40.0%",)),
+]
+
+
+def test_message_comes_by_mail_chat_and_push(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    Hook.taken.clear()
+    with (
+        serving(LoopbackServer(("127.0.0.1", 0), Hook)) as port,
+        serving(ThreadingTCPServer(("127.0.0.1", 0), Mailbox)) as mail,
+    ):
+        monkeypatch.setenv("CHAT", f"mmost://127.0.0.1:{port}/{TOKEN}")
+        letterbox = f"mailto://127.0.0.1:{mail}?from=us@example.org&to=me@example.org"
+        push = f"ntfy://127.0.0.1:{port}/crawls"
+        assert Notifier([push, {"env": "CHAT"}, letterbox]).send(RESULTS)
+        assert not Notifier([push, f"json://127.0.0.1:{port}/refused?x=secret"]).send(RESULTS)
+    (first, body), (hook, chat), *_ = Hook.taken
+    told = json.loads(body)
+    assert (first, told["topic"]) == ("/", "crawls")
+    assert "2 of 4 sites" in told["title"]
+    assert "down.example: nothing read; no answer" in told["message"]
+    assert "thin.example: complete; pages without text: 40.0%" in told["message"]
+    assert "old.example" not in told["message"] and "tea.example" not in told["message"]
+    assert hook == f"/hooks/{TOKEN}"
+    assert "down.example" in json.loads(chat)["text"], "the form of Slack"
+    (letter,) = Mailbox.letters
+    assert "To: me@example.org" in letter and "2 of 4 sites" in letter
+    errors = [record for record in caplog.records if record.name == "contentspider.run.notify"]
+    assert len(errors) == 1 and errors[0].levelno == logging.ERROR
+    assert "secret" not in errors[0].message
+
+
+def test_nothing_is_sent_of_sites_that_are_fine() -> None:
+    service = Notifier(["json://127.0.0.1:1/"])  # where nobody listens
+    assert service.send(RESULTS[:1])
+    assert service.send(RESULTS[2:3]), "it was told when it went down"
+
+
+@pytest.mark.parametrize(
+    "text", ['"ntfy://x"', '["nothing"]', "[1]", '[{ env = "NOT_SET" }]', '[{ e = "A" }]']
+)
+def test_destination_that_cannot_be_used_is_an_error_before_any_crawl(
+    text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "sites.toml"
+    path.write_text(f'notify = {text}\n[site.a]\nurls = ["http://127.0.0.1:1/"]')
+    with pytest.raises(SitesFileError, match="notify"):
+        read_notifier(path)
+    assert read_sites(path)
+    assert main(["run", str(path)]) == 1
+    assert str(path) in capsys.readouterr().err
+
+
+def test_limits_of_sites_are_settings_and_other_values_are_errors(tmp_path: Path) -> None:
+    path = tmp_path / "sites.toml"
+    head = "[defaults.monitors]\nmax_failed = 0.5\nmin_kept = 0\n[site.a]\nurls = ['e.org']\n"
+    path.write_text(head + "[site.a.monitors]\nmin_kept = 0.2\n")
+    (site,) = read_sites(path)
+    assert dict(site.options["set"]) == {
+        "CONTENTSPIDER_MONITOR_MAX_FAILED": 0.5,
+        "CONTENTSPIDER_MONITOR_MIN_KEPT": 0.2,
+    }
+    for wrong in ("max_none = 1", "min_kept = 2", "min_kept = true", 'min_kept = "0.1"'):
+        path.write_text(f"{head}[site.a.monitors]\n{wrong}\n")
+        with pytest.raises(SitesFileError, match=wrong.partition(" ")[0]):
+            read_sites(path)
+
+
+@pytest.mark.parametrize("is_set", [False, True])
+def test_run_warns_by_itself_and_fails_by_limits_of_the_file(
+    is_set: bool, site: Site, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    small_site(site, 6)
+    for path in ("/3", "/4"):
+        site.add(path, "refused", status=403)
+    path = tmp_path / "sites.toml"
+    limit = "monitors = { max_failed = 0.2 }\n" if is_set else ""
+    text = f'{limit}urls = ["{site.url}"]\nown_site = true\n'
+    Hook.taken.clear()
+    with serving(LoopbackServer(("127.0.0.1", 0), Hook)) as port:
+        path.write_text(f'notify = ["ntfy://127.0.0.1:{port}/x"]\n[site.tea]\n{text}')
+        arguments = ("run", str(path), "--summary", str(tmp_path / "s.json"))
+        assert main([*arguments, "--state-dir", str(tmp_path / "state")]) == (6 if is_set else 0)
+    result: dict[str, Any] = json.loads((tmp_path / "s.json").read_bytes())["sites"][0]
+    assert result["outcome"] == ("monitor_failed" if is_set else "complete")
+    (warning,) = result["warnings"]
+    assert "33.3%" in warning and "to look at: tea" in capsys.readouterr().err
+    assert warning in json.loads(Hook.taken[0][1])["message"]
+    assert main(["status", "--json", "--state-dir", str(tmp_path / "state")]) == 0
+    assert json.loads(capsys.readouterr().out)[0]["warnings"] == [warning]
