@@ -226,7 +226,7 @@ class Duplicates:
     def _is_known(self, address: str, key: bytes) -> bool:
         """Tell whether a page that this crawl did not read again has a text in a sequence."""
         place, page = _Numbered.read(address), self._unsent_page(address)
-        return bool(place and page) and _key(_sequence_text(place, page)) == key
+        return place is not None and page is not None and _key(_sequence_text(place, page)) == key
 
     def _unsent_page(self, address: str) -> Page | None:
         """Return the page at an address as the last crawl has read it, if any."""
