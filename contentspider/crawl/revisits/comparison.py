@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from contentspider.recrawl.changes import BY_MODEL, BY_PAGE
-from contentspider.recrawl.counters import is_captioned_picture, numbered_places
+from contentspider.recrawl.counters import is_captioned_picture
 from contentspider.recrawl.difference import (
     change_ratio,
     is_recut,
@@ -15,6 +15,7 @@ from contentspider.recrawl.difference import (
     without_recut,
 )
 from contentspider.recrawl.judge import NEW_PAGE, Facts
+from contentspider.recrawl.places import differences
 from contentspider.recrawl.template import differing_lines
 from contentspider.site.models.record import UNFILTERED
 
@@ -107,34 +108,41 @@ class PageComparison:
             contents = own_differences(stored_page, previous_content, page, content)
             if contents == ("", ""):
                 return replace(facts, difference=BY_MODEL)
-        return self._page_facts(facts, contents, stored_page, page, content, state)
+        return self._page_facts(facts, contents, (stored_page, page), fields, state)
 
     def _page_facts(
         self,
         facts: Facts,
         contents: tuple[str, str],
-        stored_page: Page | None,
-        page: Page,
-        content: str,
+        pages: tuple[Page | None, Page],
+        fields: Mapping[str, Any],
         state: SiteState,
     ) -> Facts:
-        """Return the *facts* of a page with another text, with its differing numbers or lines. The
-        *contents* of the known page and of the page are whole, or only their differing lines.
+        """Return the *facts* of a page with another text, with its differences. The *contents* of
+        the known page and of the page are whole, or only their differing lines.
         """
         slot_of = partial(self._refilter.slot_of, state.key)
-        places = numbered_places(contents[0], page, contents[1], slot_of)
-        is_cut = facts.is_remodelled and bool(places)
-        if not places and stored_page is not None:
-            cut = without_recut(stored_page, contents[0], page, contents[1])
-            places = numbered_places(cut[0], page, cut[1], slot_of)
-            is_cut = bool(places)
-        if places:  # `differing_lines` ignores lines that differ in numbers alone
-            is_caption = is_captioned_picture(page, content)
-            return replace(facts, numbered=places, is_recut=is_cut, is_caption=is_caption)
+        compare = partial(
+            differences, pages=pages, slot_of=slot_of, language=fields.get("language") or ""
+        )
+        found, is_cut = compare(contents), facts.is_remodelled
+        stored_page, page = pages
         lines: tuple[str, ...] = ()
-        if stored_page is not None:
-            lines = differing_lines(stored_page, contents[0], page, contents[1], slot_of)
-        return replace(facts, lines=lines)
+        if found.slots and stored_page is not None:
+            before, now = contents
+            lines = differing_lines(stored_page, before, page, now, slot_of)
+            found_in_cut = compare(without_recut(stored_page, before, page, now))
+            if set(found_in_cut.slots) < set(found.slots):
+                found, is_cut = found_in_cut, True
+        return replace(
+            facts,
+            has_ages=found.has_ages,
+            numbered=found.numbered,
+            slots=found.slots,
+            lines=lines if found.slots else (),
+            is_recut=is_cut,
+            is_caption=bool(found.numbered) and is_captioned_picture(page, fields["content"]),
+        )
 
     def _is_only_filtered(
         self,
