@@ -56,7 +56,7 @@ def slot_texts(page: Page, slot_of: SlotOf, language: str) -> dict[str, SlotText
     """Return the texts of each slot of a page, by the key of the slot."""
     lines: dict[str, list[str]] = defaultdict(list)
     for block in page.content.blocks:
-        lines[slot_of(block.path)].append(without_ages(block.text, language))
+        lines[slot_of(block.path)].append(without_ages(block.text, language, page.hints.language))
     return {
         slot_key(slot): SlotTexts(
             slot,

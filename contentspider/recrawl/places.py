@@ -43,7 +43,7 @@ def differences(
     contents: tuple[str, str], pages: tuple[Page | None, Page], slot_of: SlotOf, language: str = ""
 ) -> Differences:
     """Return where the two *contents* of a page differ. *pages* are the page before, None if it is
-    not known, and now.
+    not known, and now. Ages are in its *language*, or in the one that it states.
     """
     now = list(_placed(contents[1], pages[1], slot_of))
     before = list(_placed(contents[0], pages[0], slot_of))
@@ -51,7 +51,7 @@ def differences(
         before = [(slot, line) for (slot, _), (_, line) in zip(now, before, strict=True)]
     has_ages, numbered, slots = False, set(), set()
     for slot, old, new in _differing_slots(before, now):
-        lines = _LinePairs(slot, old, new, language)
+        lines = _LinePairs(slot, old, new, (language, pages[1].hints.language))
         has_ages |= lines.has_ages
         numbered |= lines.numbered
         if not lines.are_alike:
@@ -95,8 +95,10 @@ class _LinePairs:
     *has_ages*, *numbered* (as in `Differences`).
     """
 
-    def __init__(self, slot: str, old: list[str], new: list[str], language: str) -> None:
-        self._slot, self._language = slot, language
+    def __init__(
+        self, slot: str, old: list[str], new: list[str], languages: tuple[str, str]
+    ) -> None:
+        self._slot, self._languages = slot, languages
         self.has_ages = False
         self.numbered: set[str] = set()
         self.are_alike = len(old) == len(new) and all(
@@ -108,7 +110,7 @@ class _LinePairs:
 
     def _is_alike(self, before: str, now: str) -> bool:
         """Tell whether two lines differ in ages and numbers only, and note these."""
-        old, new = (without_ages(line, self._language) for line in (before, now))
+        old, new = (without_ages(line, *self._languages) for line in (before, now))
         if AGE in old and AGE not in new:
             new = self._without_dates(new)  # many sites say the date once an age is large
         if AGE in old and (old == new or differ_in_numbers(old, new)):
@@ -120,6 +122,6 @@ class _LinePairs:
         return False
 
     def _without_dates(self, line: str) -> str:
-        for found in reversed(list(find_dates(line, None, self._language))):
+        for found in reversed(list(find_dates(line, None, self._languages[0]))):
             line = line[: found.start] + AGE + line[found.end :]
         return line

@@ -23,14 +23,15 @@ DEFAULT = "en"  # its ages are on pages in all languages
 UNSPACED = re.compile("[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
 
 
-def without_ages(line: str, language: str = "") -> str:
-    """Return a line with the mark `AGE` in place of each age in words. *language* is the page's (a
-    tag of BCP 47, "" if unknown); English ages are found in all languages.
+def without_ages(line: str, *languages: str) -> str:
+    """Return a line with the mark `AGE` in place of each age in words. The *languages* are those
+    that the page may be in (tags of BCP 47); English ages are found in all languages.
 
     >>> without_ages("Von Ada, vor 3 Tagen", "de"), without_ages("Von Ada, gestern", "de")
     ('Von Ada, ⌛', 'Von Ada, ⌛')
     """
-    return _pattern(_known(language), len(line) <= MAX_CHARS).sub(AGE, line)
+    names = dict.fromkeys(filter(None, map(_known, (*languages, DEFAULT))))
+    return _pattern(tuple(names), len(line) <= MAX_CHARS).sub(AGE, line)
 
 
 @lru_cache(1)
@@ -51,9 +52,9 @@ def _known(language: str) -> str:
 
 
 @lru_cache(64)
-def _pattern(language: str, has_words: bool) -> re.Pattern[str]:
+def _pattern(languages: Iterable[str], has_words: bool) -> re.Pattern[str]:
     patterns = []
-    for name in dict.fromkeys((language or DEFAULT, DEFAULT)):
+    for name in languages:
         entry = _table()[name]
         number = _number(entry["amounts"])
         forms = [*entry["counted"], *(entry["words"] if has_words else ())]
