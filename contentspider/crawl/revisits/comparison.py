@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from contentspider.crawl.learning.models import SiteState
+    from contentspider.crawl.revisits.knowledge import CrawlKnowledge
     from contentspider.crawl.revisits.refilter import Refilter
     from contentspider.page.input.page import Page
     from contentspider.state.book.known import KnownPages
@@ -34,9 +35,16 @@ class PageComparison:
     the crawl has fields of the user, and their values are compared, too.
     """
 
-    def __init__(self, known: KnownPages, refilter: Refilter, has_own_fields: bool) -> None:
+    def __init__(
+        self,
+        known: KnownPages,
+        refilter: Refilter,
+        knowledge: CrawlKnowledge,
+        has_own_fields: bool,
+    ) -> None:
         self._known = known
         self._refilter = refilter
+        self._knowledge = knowledge
         self._has_own_fields = has_own_fields
 
     def facts(
@@ -104,10 +112,6 @@ class PageComparison:
             return replace(facts, difference=BY_MODEL)
         facts = replace(facts, difference=BY_PAGE)
         contents = (previous_content, content)
-        if is_remodelled and stored_page is not None:
-            contents = own_differences(stored_page, previous_content, page, content)
-            if contents == ("", ""):
-                return replace(facts, difference=BY_MODEL)
         return self._page_facts(facts, contents, (stored_page, page), fields, state)
 
     def _page_facts(
@@ -118,20 +122,25 @@ class PageComparison:
         fields: Mapping[str, Any],
         state: SiteState,
     ) -> Facts:
-        """Return the *facts* of a page with another text, with its differences. The *contents* of
-        the known page and of the page are whole, or only their differing lines.
+        """Return the *facts* of a page with another text, with the differences of its *contents*
+        before and now. Text is no difference that the other page has, but outside of its content.
         """
         slot_of = partial(self._refilter.slot_of, state.key)
         compare = partial(
             differences, pages=pages, slot_of=slot_of, language=fields.get("language") or ""
         )
-        found, is_cut = compare(contents), facts.is_remodelled
+        found, is_cut = compare(contents), False
         stored_page, page = pages
+        alternating = self._knowledge.of(state.key).alternating
         lines: tuple[str, ...] = ()
-        if found.slots and stored_page is not None:
-            before, now = contents
-            lines = differing_lines(stored_page, before, page, now, slot_of)
-            found_in_cut = compare(without_recut(stored_page, before, page, now))
+        if not set(found.slots).issubset(alternating) and stored_page is not None:
+            if facts.is_remodelled:
+                contents = own_differences(stored_page, contents[0], page, contents[1])
+                if contents == ("", ""):
+                    return replace(facts, difference=BY_MODEL)
+            lines = differing_lines(stored_page, contents[0], page, contents[1], slot_of)
+            cut = without_recut(stored_page, contents[0], page, contents[1])
+            found_in_cut = compare(cut)
             if set(found_in_cut.slots) < set(found.slots):
                 found, is_cut = found_in_cut, True
         return replace(

@@ -70,10 +70,10 @@ class Revisits:
         # Returns the state of a site. A resumed crawl loads the models of other sites, too.
         self.state_of: Callable[[str], SiteState | None] = self._states.get
         self._refilter = Refilter(book, self._states, options, failures)
-        self._comparison = PageComparison(
-            self._known, self._refilter, bool(options.fields_file.fields)
-        )
         self._knowledge = CrawlKnowledge(book.sites.counters(), book.alternating.slots())
+        self._comparison = PageComparison(
+            self._known, self._refilter, self._knowledge, bool(options.fields_file.fields)
+        )
         self.lastmods = Lastmods(book)
         self.known_copies = KnownCopies(book, self._refilter)
         self.own_answers = book.own_answers

@@ -132,8 +132,9 @@ MIGRATIONS = MappingProxyType(
         20: "ALTER TABLE pages ADD COLUMN reading BLOB NOT NULL DEFAULT x'';"
         " ALTER TABLE answers ADD COLUMN reading BLOB NOT NULL DEFAULT x'';"
         " CREATE INDEX IF NOT EXISTS duplicates ON addresses (target) WHERE reason = 'duplicate';",
-        21: "CREATE TABLE alternating (site TEXT NOT NULL, slot TEXT NOT NULL,"
-        " PRIMARY KEY (site, slot)) WITHOUT ROWID; CREATE TABLE slot_lines (site TEXT NOT NULL,"
+        21: "CREATE TABLE IF NOT EXISTS alternating (site TEXT NOT NULL, slot TEXT NOT NULL,"
+        " PRIMARY KEY (site, slot)) WITHOUT ROWID;"
+        " CREATE TABLE IF NOT EXISTS slot_lines (site TEXT NOT NULL,"
         " slot TEXT NOT NULL, page TEXT NOT NULL, crawl INTEGER NOT NULL, lines BLOB NOT NULL,"
         " PRIMARY KEY (site, slot, page, crawl)) WITHOUT ROWID;",
     }
