@@ -5,7 +5,8 @@
 FOLDER has PDF files, at any depth; files with fewer than 200 words are left out. The reference is
 ``pdftotext`` (poppler-utils), which must be installed. The first N pages (12) of a file are read.
 Recall and precision of words, the similarity of their order (Indel), and CPU time. Words that are
-hyphenated at the end of a line are joined. Readers that are not installed are left out.
+hyphenated at the end of a line are joined. Readers that are not installed are left out. liteparse,
+edgeparse and pdf-inspector give Markdown.
 """
 
 from __future__ import annotations
@@ -62,12 +63,40 @@ def by_pdf_oxide(path: Path, pages: int) -> str:
     return "\n".join(document.extract_text(number) for number in range(count))
 
 
+def by_liteparse(path: Path, pages: int) -> str:
+    import liteparse
+
+    parser = liteparse.LiteParse(
+        ocr_enabled=False, max_pages=pages, quiet=True, output_format="markdown"
+    )
+    return parser.parse(str(path)).text
+
+
+def by_edgeparse(path: Path, pages: int) -> str:
+    import edgeparse
+
+    return edgeparse.convert(
+        str(path), format="markdown", pages=f"1-{pages}", raster_table_ocr=False
+    )
+
+
+def by_pdf_inspector(path: Path, pages: int) -> str:
+    import pdf_inspector
+
+    numbers = range(min(pages, pdf_inspector.detect_pdf(str(path)).page_count))
+    read = pdf_inspector.extract_pages_markdown(str(path), list(numbers))
+    return "\n".join(page.markdown for page in read.pages)
+
+
 READERS = {
     "contentspider": ("pypdfium2", by_contentspider),
     "pypdfium2": ("pypdfium2", by_pypdfium2),
     "pypdf": ("pypdf", by_pypdf),
     "pdfminer.six": ("pdfminer", by_pdfminer),
     "pdf_oxide": ("pdf_oxide", by_pdf_oxide),
+    "liteparse": ("liteparse", by_liteparse),
+    "edgeparse": ("edgeparse", by_edgeparse),
+    "pdf-inspector": ("pdf_inspector", by_pdf_inspector),
 }
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from contentspider.ground.errors import ContentSpiderError, NotEnoughTextError
 from contentspider.ground.extras import require
 from contentspider.ground.sites import SiteKeys
-from contentspider.page.input.body import is_binary
+from contentspider.page.input.body import may_be_html
 from contentspider.page.tree.blocks import new_walker
 from contentspider.site.learn.options import LearningOptions
 from contentspider.site.models.folder import MANIFEST
@@ -133,7 +133,7 @@ def _problem(html: object) -> str:
     """Return why a value cannot be read as HTML; "" if it can."""
     if not isinstance(html, bytes | str):
         return f"there is no HTML, but {type(html).__name__}"
-    return "the body is not HTML" if isinstance(html, bytes) and is_binary(html) else ""
+    return "the body is not HTML" if isinstance(html, bytes) and not may_be_html(html) else ""
 
 
 def _site(keys: SiteKeys, url: str | None) -> str:

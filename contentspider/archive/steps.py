@@ -41,7 +41,7 @@ from contentspider.archive.target import WORK, Target, shard_id
 from contentspider.archive.tasks import EXTRACT, FIND, LEARN, SAMPLE
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.sites import SiteKeys
-from contentspider.page.input.body import is_binary
+from contentspider.page.input.body import may_be_html
 from contentspider.page.tree.blocks import new_walker
 from contentspider.site.learn.sampling import page_template
 from contentspider.site.sample import sample_order
@@ -128,7 +128,7 @@ class ShardPages:
                 if stored.kind == REVISIT:
                     self.revisits.append(stored)
                     continue
-                if isinstance(stored.html, bytes) and is_binary(stored.html):
+                if isinstance(stored.html, bytes) and not may_be_html(stored.html):
                     self._note_unread(stored._replace(problem=NO_HTML, kind=NOT_HTML))
                     continue
                 self._report(number)

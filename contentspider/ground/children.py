@@ -69,7 +69,7 @@ class End(Enum):
 
 
 class ChildError(Exception):
-    """A child has no result, because it ended by *end*.
+    """A child process ended without a result; *end* says how.
 
     *kinds* are the names of the class and the base classes of the error that its function raised.
     *status* is the exit code of a dead child (the negative number of the signal that killed it).

@@ -88,7 +88,9 @@ class RobotsTxt:
 
 
 def _names(agent_line: re.Match[str]) -> set[str]:
-    """Return the name in a line, and its beginning of letters and signs (RFC 9309, 2.2.1)."""
+    """Return the names that the rules below a ``User-agent`` line apply to, in lower case: the name
+    in the line, and its product token (RFC 9309, 2.2.1).
+    """
     name = agent_line[1].lower()
     return {name, NO_TOKEN.split(name)[0] if name != EVERY_AGENT else name}
 

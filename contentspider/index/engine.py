@@ -96,8 +96,8 @@ class Results:
     *total* counts all matching documents. *facets* counts them by the name of a facet, then by the
     facet's value. An own field that was counted is the facet ``fields.NAME``. *corrected* is the
     text that was searched instead, if the index does not have a word of the query, but a similar
-    word; otherwise "". *note* is a sentence for the user if the search was incomplete, otherwise
-    "".
+    word; otherwise "". *note* is a sentence for the user about a search that was incomplete, or
+    that also found documents with some of the words; otherwise "".
     """
 
     hits: Sequence[Hit]
@@ -254,8 +254,8 @@ class Engine(ABC):
         """Close the connection."""
 
     def search(self, query: Query) -> Results:
-        """Return the documents that contain all words of a query, or if there are none, documents
-        that have any of the words.
+        """Return the documents that contain all words of a query. If there are none, or few for
+        many words, documents that have any of the words follow.
 
         A question is searched by the words of its subject (`subject_of`). The words are plain text:
         the syntax of the engine's own queries does not apply. Inflected, similar and incomplete

@@ -95,7 +95,6 @@ def result_rows(query: Query, results: Results) -> list[ResultRow]:
         else:
             searched = " ".join(text for text, is_match in hit.snippet if is_match)
         prefixes = query_prefixes(searched, languages)
-        text = str(record.get("content") or record.get("description") or "")
         rows.append(
             ResultRow(
                 rank,
@@ -103,13 +102,26 @@ def result_rows(query: Query, results: Results) -> list[ResultRow]:
                 str(record["id"]),
                 url,
                 title or url,
-                hit.snippet or snippet(text, prefixes),
+                hit.snippet or snippet(_shown_text(record), prefixes),
                 record,
                 _section_rows(record, prefixes, hit.nearest_section),
                 _other_addresses([hit.record, *(copy.record for copy in copies)]),
             )
         )
     return rows
+
+
+def _shown_text(record: Mapping[str, Any]) -> str:
+    """Return the text that the snippet of a document comes from: its content, or its description.
+
+    A sign stands behind headings that end in a word: in a snippet, which is one line, they would
+    run into the prose.
+    """
+    headings = {heading.lstrip("# ") for heading in record.get("headings", ())}
+    lines = str(record.get("content") or record.get("description") or "").split("\n")
+    return "\n".join(
+        f"{line} ·" if line in headings and line[-1:].isalnum() else line for line in lines
+    )
 
 
 def listed_copies(record: Mapping[str, Any]) -> list[str]:

@@ -89,7 +89,7 @@ class Synonyms:
 
     def _part(self, words: Sequence[str], languages: Sequence[str]) -> Part:
         """Return the part that *words* begin with."""
-        for count in range(len(words), 0, -1):
+        for count in range(len(words) if self._rules else 0, 0, -1):
             for name in dict.fromkeys(map(stemmer_name, ("", *languages))):
                 stems = _stems(words[:count], name)
                 if synonyms := self._table(name).get(stems):

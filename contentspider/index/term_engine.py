@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from contentspider.index.corrections import correct, with_completions
@@ -11,6 +12,7 @@ from contentspider.index.engine import Engine, Results
 from contentspider.index.questions import subject_of
 from contentspider.index.schema import FACETS
 from contentspider.index.titles import Titled, possible_titles, title_parts, titled
+from contentspider.index.words import split_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -22,6 +24,10 @@ if TYPE_CHECKING:
 # alike before the rest (`Titled`): engines add this to the scores, twice for an equal title.
 # Scores of words stay below it.
 TITLE_SCORE = 1_000.0
+# If fewer pages have all words of a query, pages with some of them follow. Measured with 3 and 10.
+# A query of fewer words has no word to spare.
+FEW_PAGES, MANY_WORDS = 3, 4
+NOTE = "Few pages have all of these words. Pages with some of them follow."
 # The shortest titles with a phrase that are compared with the query.
 MAX_TITLES = 20
 
@@ -29,7 +35,8 @@ MAX_TITLES = 20
 class TermEngine(Engine):
     """An engine that stores `Document.searchable_words`, and searches the terms of a query in them.
 
-    If no document has all words, a search completes or corrects words that the index lacks
+    If few documents have all of many words, documents with some of them follow. If none has all
+    words, a search completes or corrects words that the index lacks
     (`contentspider.index.corrections`).
     """
 
@@ -48,13 +55,36 @@ class TermEngine(Engine):
         titles = Titled() if query.order else self._titled(asked, query)
         results = self._search_terms(query, groups, titles)
         if results.total:
-            return results
+            return self._followed_by_some_words(results, query, groups, titles)
         corrected = correct(query.words, languages, self._vocabulary, query.synonyms)
         if [corrected.terms] != groups:
             results = self._search_terms(query, [corrected.terms], titles)
         if not results.total and len(corrected.terms) > 1:
             results = self._search_terms(query, [[term] for term in corrected.terms], titles)
         return replace(results, corrected=corrected.text) if results.total else results
+
+    def _followed_by_some_words(
+        self, found: Results, query: Query, groups: Sequence[Sequence[Term]], titles: Titled
+    ) -> Results:
+        """Return the results of a query. If they are few for many words, documents that have some
+        of the words follow.
+        """
+        is_short = len(split_words(query.words)) < MANY_WORDS
+        if found.total >= FEW_PAGES or is_short or query.order:
+            return found
+        first = found.hits
+        if len(first) < found.total:
+            first = self._search_terms(
+                replace(query, limit=FEW_PAGES, offset=0), groups, titles
+            ).hits
+        end = query.offset + query.limit
+        some_words = [[term] for term in dict.fromkeys(chain.from_iterable(groups))]
+        results = self._search_terms(replace(query, limit=end, offset=0), some_words, titles)
+        if results.total == found.total:
+            return found
+        ids = {hit.record["id"] for hit in first}
+        others = (hit for hit in results.hits if hit.record["id"] not in ids)
+        return replace(results, hits=[*first, *others][query.offset : end], note=NOTE)
 
     def _groups(self, query: Query, languages: Sequence[str]) -> list[list[Term]]:
         """Return the terms of each part of a query: one of the parts may name a site, so documents

@@ -4,7 +4,7 @@ and tabs whose text is, terms and their definitions.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -17,13 +17,11 @@ from contentspider.page.tree.containers import (
     TERM,
 )
 from contentspider.page.tree.tags import NOTE
+from contentspider.page.tree.text import is_word_char
 
 if TYPE_CHECKING:
     from contentspider.page.tree.blocks import Block
     from contentspider.site.arrays import Bools
-
-    # The numbers of the blocks of a title or a term, and of the blocks of its text.
-    Group = tuple[list[int], list[int]]
 
 # A page with more notes has the small print of a product, or a list of sources. Such notes are
 # judged like other blocks.
@@ -31,6 +29,16 @@ MAX_NOTES = 20
 TITLED = frozenset([DEFINITIONS, TERM, DEFINITION, DETAILS, PANEL, CITATION])
 # A longer text is not a title, nor a definition that is kept only for its term.
 MAX_TITLE_CHARS = 120
+
+
+class Group(NamedTuple):
+    """The numbers of the blocks of a title or a term and of the blocks of its text, and the numbers
+    of its definitions.
+    """
+
+    titles: list[int]
+    texts: list[int]
+    definitions: set[int]
 
 
 def with_footnotes(blocks: list[Block], kept: Bools) -> Bools:
@@ -56,23 +64,30 @@ def with_footnotes(blocks: list[Block], kept: Bools) -> Bools:
 
 def with_titles(blocks: list[Block], kept: Bools) -> Bools:
     """Return *kept*, extended by the titles of boxes, folded texts and tabs and the labels of
-    citations, if another of their blocks is kept. A term and its short definition keep each other.
+    citations, if another of their blocks is kept. A term and its short definition keep each other,
+    but several definitions are not kept for their term: so forums show what they know of an author.
     """
     groups = _groups(blocks)
     if not groups:
         return kept
     is_kept = kept.tolist()
-    for titles, texts in reversed(groups):
+    for titles, texts, definitions in reversed(groups):
         if any(is_kept[number] for number in texts):
             missing = titles
-        elif any(is_kept[number] for number in titles):
+        elif len(definitions) <= 1 and any(is_kept[number] for number in titles):
             size = sum(len(blocks[number].text) for number in texts)
-            missing = texts if size <= MAX_TITLE_CHARS else []
+            is_short = size <= MAX_TITLE_CHARS
+            missing = [number for number in texts if is_short and _has_words(blocks[number])]
         else:
             missing = []
         for number in missing:
             is_kept[number] = True
     return np.array(is_kept, dtype=bool)
+
+
+def _has_words(block: Block) -> bool:
+    """Tell whether a block has words to read, unlike the cross that closes a box."""
+    return block.tag != "button" and any(map(is_word_char, block.text))
 
 
 def _groups(blocks: list[Block]) -> list[Group]:
@@ -90,9 +105,9 @@ def _groups(blocks: list[Block]) -> list[Group]:
             if kind == DEFINITIONS:
                 around = container[1]
             elif kind in (TERM, DEFINITION):
-                _add_to_entry(entries.setdefault(around, []), kind, number)
+                _add_to_entry(entries.setdefault(around, []), container, number)
             else:
-                titles, texts = boxes.setdefault(container, ([], []))
+                titles, texts, _ = boxes.setdefault(container, Group([], [], set()))
                 is_title = not titles and len(block.text) <= MAX_TITLE_CHARS
                 (titles if is_title else texts).append(number)
     return [*boxes.values(), *(entry for found in entries.values() for entry in found)]
@@ -104,12 +119,15 @@ def _is_telling(container: tuple[str, int]) -> bool:
     return kind in TITLED or kind.isupper()
 
 
-def _add_to_entry(entries: list[Group], kind: str, number: int) -> None:
-    """Add a block to the last of the *entries* of a list of definitions, or to a new one."""
-    if kind == DEFINITION:
+def _add_to_entry(entries: list[Group], container: tuple[str, int], number: int) -> None:
+    """Add a block, whose *container* is a term or a definition, to the last of the *entries* of a
+    list of definitions, or to a new one.
+    """
+    if container[0] == DEFINITION:
         if entries:
-            entries[-1][1].append(number)
-    elif entries and not entries[-1][1]:
-        entries[-1][0].append(number)
+            entries[-1].texts.append(number)
+            entries[-1].definitions.add(container[1])
+    elif entries and not entries[-1].texts:
+        entries[-1].titles.append(number)
     else:
-        entries.append(([number], []))
+        entries.append(Group([number], [], set()))

@@ -60,10 +60,14 @@ def page_title(page: Page, common: Collection[str] = ()) -> str:
 
 
 def common_titles(pages: Sequence[Page]) -> tuple[str, ...]:
-    """Return the keys of the titles in the head, and of the ``h1``, that nearly all pages have."""
+    """Return the keys of the titles in the head, of their first and last parts, and of the ``h1``,
+    that nearly all pages have.
+    """
     counts: Counter[str] = Counter()
     for page in pages:
         texts = [page.metadata.title, *page.hints.titles[:1]]
+        parts = title_parts(texts[-1])
+        texts += [parts[0], parts[-1]]
         keys = {heading.key for heading in _headings(page.content.blocks[:MAX_BLOCKS], ("h1",))}
         counts.update((keys | set(map(title_key, texts))) - {""})
     least = max(MIN_COMMON_PAGES, COMMON_SHARE * len(pages))

@@ -233,6 +233,29 @@ class EngineContract:
         assert ids(engine, "green apples", site="f.org") == [3]
         assert not ids(engine, "zebra")
 
+    def test_documents_with_some_of_many_words_follow_if_few_have_all(self, engine: Engine) -> None:
+        engine.upsert(
+            [
+                document(1, content="There are many apples: red, yellow, and some are green."),
+                document(2, title="Green apples", content="green apples " * 9),
+                document(3, content="yellow pears"),
+                document(4, content="blue plums"),
+                document(5, content="東京で検索エンジンを作る。"),
+                document(6, content="検索の本", title="本"),
+            ]
+        )
+        engine.flush()
+        words = "red yellow green apples"
+        assert ids(engine, words)[0] == 1
+        if engine.searches_terms:
+            assert sorted(ids(engine, words)) == [1, 2, 3]
+            pages = [engine.search(Query(words, limit=1, offset=start)) for start in range(4)]
+            found = [[hit.record["id"] for hit in page.hits] for page in pages]
+            assert found == [[document(number).id] for number in ids(engine, words)] + [[]]
+            assert all(page.total == 3 and page.note for page in pages)
+            assert ids(engine, "red yellow apples") == [1], "of few words, all are needed"
+            assert ids(engine, "検索エンジン") == [5], "a run of characters is one word"
+
     def test_a_query_without_letters_finds_nothing(self, engine: Engine) -> None:
         engine.upsert([document(1, content="red * apples")])
         engine.flush()

@@ -37,7 +37,8 @@ NOTES = "Notes of the harvest, which was late.\n\nIt rained in May, so that the 
 def serve_documents(site: Site) -> None:
     """Serve a small site that links documents of several kinds, some with a wrong type."""
     small_site(site, 6)
-    links = "/a.docx /b.ods /book /c.rtf /d.md /notes.txt /main.c /bad.xlsx /data.zip /1".split()
+    links = ["/a.docx", "/b.ods", "/book", "/c.rtf", "/d.md", "/notes.txt", "/main.c", "/bad.xlsx"]
+    links += ["/data.zip", "/feed/", "/json", "/1"]
     site.add("/", article(0, "".join(f"<a href={link}>{link}</a> " for link in links)))
     site.add("/1", article(1, "<a href=/1.md>As Markdown</a>"))
     site.add("/a.docx", FILES["docx"], kind=OCTETS)
@@ -48,6 +49,8 @@ def serve_documents(site: Site) -> None:
     site.add("/notes.txt", NOTES, kind=PLAIN)
     site.add("/main.c", "int main;", kind=PLAIN)
     site.add("/bad.xlsx", FILES["xlsx"][:-500], kind=OCTETS)
+    site.add("/feed/", "<rss><channel><item><title>Tea</title></item></channel></rss>")
+    site.add("/json", '{"title": "Tea", "text": "<p>Tea is made of leaves."}')
 
 
 def test_linked_documents_are_items_that_recrawls_compare(tmp_path: Path, site: Site) -> None:
@@ -77,10 +80,10 @@ def test_linked_documents_are_items_that_recrawls_compare(tmp_path: Path, site: 
     items, stats = crawl()
     documents = {path for path, item in items.items() if item["page_type"] == "document"}
     assert documents >= {"/a.docx", "/b.ods", "/book", "/c.rtf", "/d.md", "/notes.txt"}
-    assert not {"/1.md", "/main.c", "/bad.xlsx", "/data.zip"} & items.keys()
+    assert not {"/1.md", "/main.c", "/bad.xlsx", "/data.zip", "/feed/", "/json"} & items.keys()
     assert stats["contentspider/items/documents"] == len(documents)
     assert stats["contentspider/pages/skipped/document"] == 1
-    assert stats["contentspider/pages/skipped/not_html"] == 1
+    assert stats["contentspider/pages/skipped/not_html"] == 3, "/data.zip, /feed/ and /json"
     assert {item["model_version"] for path, item in items.items() if path in documents} == {
         "unfiltered"
     }

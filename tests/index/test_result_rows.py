@@ -53,6 +53,13 @@ def test_section_with_most_words_is_shown() -> None:
     }
 
 
+def test_headings_do_not_run_into_prose_in_snippets() -> None:
+    lines = ["Green tea", "It is hot.", "Black tea?", "Hot, too."]
+    record = {"id": "t", "headings": ["# Green tea", "## Black tea?"], "content": "\n".join(lines)}
+    (row,) = rows("hot", record)
+    assert row.to_dict()["snippet"] == "Green tea · It is hot. Black tea? Hot, too."
+
+
 def test_two_best_sections_are_shown_with_words_in_headings_first() -> None:
     assert section_urls("tea green") == ["http://e.org/guide#green"]
     assert section_urls("leaves") == ["http://e.org/guide#green", "http://e.org/guide#water"]

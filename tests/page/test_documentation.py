@@ -195,6 +195,15 @@ def test_code_has_its_lines_and_language_and_no_controls(code: str) -> None:
     assert text(code) == "bake()\neat()"
 
 
+def test_buttons_beside_headings_and_buttons_with_signs_go() -> None:
+    heading = "<h2>Bread<button title='Copy'>Copy item path</button></h2>"
+    fold = "<p>Rye <button>[<span>&#x2212;</span>]</button> and oats</p>"
+    question = "<h3><button>Who bakes?</button></h3><p>I do.</p>"
+    assert markdown(heading + fold + question) == (
+        "## Bread\n\nRye and oats\n\n### Who bakes?\n\nI do."
+    )
+
+
 def test_empty_lines_of_code_stay() -> None:
     lines = "<span class=line>a</span><span class=line></span><span class=line>b</span>"
     assert text(f"<pre><code>{lines}</code></pre>") == "a\n\nb"
@@ -209,7 +218,7 @@ def test_buttons_and_words_outside_of_code_stay() -> None:
 @pytest.mark.parametrize(
     "tabs",
     [
-        # MkDocs; sphinx-design; sphinx-tabs; Docusaurus; Starlight; Quarto; asciidoctor-tabs
+        # MkDocs; sphinx-design; sphinx-tabs; Docusaurus; Starlight; Quarto; asciidoctor-tabs; Antora
         '<div class="tabbed-set tabbed-alternate" data-tabs="1:2"><input type="radio"><input type="radio">'
         '<div class="tabbed-labels"><label for="a">Rye</label><label for="b">Oats</label></div>'
         '<div class="tabbed-content"><div class="tabbed-block"><p>Bake.</p></div>'
@@ -244,6 +253,10 @@ def test_buttons_and_words_outside_of_code_stay() -> None:
         '<li id="t_rye" class="tab"><p>Rye</p></li><li id="t_oats" class="tab"><p>Oats</p></li></ul></div>'
         '<div id="t_rye--panel" class="tabpanel" aria-labelledby="t_rye"><p>Bake.</p></div>'
         '<div id="t_oats--panel" class="tabpanel" aria-labelledby="t_oats"><p>Boil.</p></div></div></div>',
+        '<div class="tabset is-loading"><div class="ulist tabs"><ul><li><p><a id="rye"></a>Rye</p></li>'
+        '<li><p><a id="oats"></a>Oats</p></li></ul></div><div class="content"><div class="tab-pane"'
+        ' aria-labelledby="rye"><p>Bake.</p></div><div class="tab-pane" aria-labelledby="oats">'
+        "<p>Boil.</p></div></div></div>",
     ],
 )
 def test_panels_of_tabs_stand_below_their_labels(tabs: str) -> None:

@@ -163,6 +163,29 @@ def test_footnotes_have_markers() -> None:
     assert "[^1]: See the map." in markdown
 
 
+@pytest.mark.parametrize("kind", ["docx", "odt"])
+def test_raised_numbers_are_no_digits_of_the_number_before(kind: str) -> None:
+    name = {"docx": "word/document.xml", "odt": "content.xml"}[kind]
+    raised = {
+        "docx": (
+            "</w:t></w:r><w:r><w:rPr><w:vertAlign w:val='superscript'/></w:rPr><w:t>{}</w:t></w:r>"
+            "<w:r><w:t>"
+        ),
+        "odt": "<text:span text:style-name='Up'>{}</text:span>",
+    }[kind]
+    text = f"It weighs 10{raised.format('3')} g on the 2{raised.format('nd')} scale."
+    document = PARTS[kind][name].replace(TEXT, text)
+    document = document.replace(
+        "<office:body>",
+        f"<office:automatic-styles xmlns:style='{officefiles.ODF}style:1.0'><style:style"
+        " style:name='Up' style:family='text'><style:text-properties"
+        " style:text-position='super 58%'/></style:style></office:automatic-styles><office:body>",
+    )
+    page = page_of("office", zipped({**PARTS[kind], name: document, "pictures/a.png": b"x"}))
+    assert "It weighs 10³ g on the 2nd scale." in str(fields_of(page)["content"])
+    assert f"]({LINK})" in str(fields_of(page)["content_markdown"])
+
+
 def test_text_file_becomes_paragraphs_and_long_files_are_cut(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -61,11 +61,16 @@ def test_files_that_are_not_html_are_skipped_and_logged(
         "b.html": b"%PDF-1.4 (text)",
         "c.html": b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 4,
         "d.html": bytes(range(250, 0, -1)) * 9,
+        "e.html": b'\xef\xbb\xbf<?xml version="1.0"?><!-- x --><rss><title>Tea</title></rss>',
+        "f.html": b' {"name": "Tea", "content": "<p>A tea."}',
+        "g.html": b"[" * 100_000,
+        "h.html": b"{Tea} and [milk]: <p>a page that begins with signs of JSON.",
     }
     for name, body in bodies.items():
         (tmp_path / name).write_bytes(body)
-    assert [item["url"] for item in extract_paths([tmp_path])] == ["a.html"]
-    for name in ("b.html", "c.html", "d.html"):
+    pages = {"a.html", "g.html", "h.html"}
+    assert {item["url"] for item in extract_paths([tmp_path])} == pages
+    for name in sorted(bodies.keys() - pages):
         assert f"{name} is not HTML" in caplog.text
 
 

@@ -116,6 +116,13 @@ def test_title_that_all_pages_have_is_the_name_of_the_site(
     assert shown == ("Mooring" if template == BOOK else "How to moor a boat")
 
 
+def test_end_that_all_titles_have_is_the_name_of_the_site() -> None:
+    template = "<title>{0} - Lamps</title>", ""
+    site = (plain(template, f"Lamp {number}", f"Lamp {number}") for number in range(PAGES))
+    shown = plain(template, "Mooring", "How to moor a boat")
+    assert title(SiteLearner("e.org").fit(site), shown) == "Mooring"
+
+
 def test_entry_of_a_list_is_not_the_title(template: tuple[str, str], unstated: SiteModel) -> None:
     entry = "<a href=/lamp/7>Lamp 7</a>"
     assert title(unstated, plain(template, "Lamps", entry)) != "Lamp 7"

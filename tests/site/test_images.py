@@ -86,6 +86,7 @@ def test_image_size_is_read_from_markup_or_file_name(
         "<img src=/dot.png width=20 height=20 alt=Dot>",
         "<img src='data:image/png;base64,AA' alt=x>",
         "<img src='javascript:alert(1)' alt=x>",
+        "<img src='index.html' alt=x>",
     ],
 )
 def test_decorative_images_are_left_out(model: Model, picture: str) -> None:

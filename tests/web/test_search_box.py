@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
 from contextlib import contextmanager
@@ -91,6 +92,32 @@ def test_search_box_of_another_site_shows_pages_while_typing(tmp_path: Path) -> 
     assert seen["results"] == ["Ferry tickets", "Ferry timetable", "Ferry to nowhere"]
     assert seen["own titles"] == ["Ferry tickets"]
     assert seen["width"] == 360
+
+
+def test_search_box_suggests_pages_for_words_typed_before_its_script_came(tmp_path: Path) -> None:
+    async def look(shown: Any) -> tuple[int, list[str]]:
+        released = asyncio.Event()
+
+        async def hold(route: Any) -> None:
+            await released.wait()
+            await route.continue_()
+
+        await shown.route("**/search-box.js", hold)
+        await shown.goto(f"{address}/?q=ferry", wait_until="commit")
+        await shown.locator("#q").fill("ticke")
+        before = await shown.locator(".suggestions").count()
+        released.set()
+        await shown.wait_for_selector(".suggestions a")
+        titles = await shown.locator(".suggestions a").all_inner_texts()
+        await shown.route("**/api/search?*", lambda _: None)  # the answer does not come
+        async with shown.expect_request("**/api/search?*"):
+            await shown.locator("#q").fill("ferr")
+        async with shown.expect_event("requestfailed", timeout=9_000):  # it is given up
+            await shown.keyboard.press("ArrowDown")
+        return before, titles
+
+    with serving(tmp_path, "http://127.0.0.1") as address:
+        assert browse(look) == (0, ["Ferry tickets"])
 
 
 @pytest.mark.thorough

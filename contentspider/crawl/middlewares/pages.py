@@ -39,6 +39,7 @@ from contentspider.page.input.body import (
     is_binary,
     is_media,
     limit_markup,
+    may_be_html,
     named_encoding,
     page_encoding,
     without_early_ends,
@@ -105,8 +106,8 @@ class BlocksMiddleware(Component):
         if not 200 <= response.status < 300 or LOGIN_META_KEY in request.meta:
             return response
         page, kind = None, self._document_kind(request, response)
-        is_media_file = is_media(header(response, "Content-Type")) or is_binary(response.body)
-        if isinstance(response, HtmlResponse) and not is_media_file and not kind:
+        may_be_page = not is_media(header(response, "Content-Type")) and may_be_html(response.body)
+        if isinstance(response, HtmlResponse) and may_be_page and not kind:
             page = await self.read_html(response)
             self._count(page)
         elif kind and getattr(self.crawler.spider, "reads_documents", False):

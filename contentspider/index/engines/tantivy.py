@@ -22,8 +22,10 @@ from contentspider.ground.atomic import write_atomically
 from contentspider.index.engine import Hit, Refusal, Results
 from contentspider.index.engines.tantivy_terms import (
     KIND,
+    MUST,
     PAGE,
     SCHEMA,
+    SHOULD,
     equal,
     order_path,
     own_path,
@@ -39,11 +41,18 @@ from contentspider.index.engines.tantivy_terms import (
 )
 from contentspider.index.errors import EngineDownError, EngineError, IndexDamagedError, redacted_url
 from contentspider.index.own_fields import TEXT
-from contentspider.index.schema import FACETS, TEXT_FIELDS, Document, DocumentState, Manifest
+from contentspider.index.schema import (
+    DEMOTED_TYPES,
+    FACETS,
+    TEXT_FIELDS,
+    Document,
+    DocumentState,
+    Manifest,
+)
 from contentspider.index.term_engine import MAX_TITLES, TermEngine
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from contentspider.index.engine import Query
     from contentspider.index.filters import Order
@@ -61,6 +70,7 @@ BATCH = 5_000
 # The end of each of tantivy's files: a footer of JSON, the length of the footer, and a number.
 FOOTER_END_BYTES, CHUNK_BYTES = 8, 1_000_000
 MAX_FACETS = 1_000
+MIN_HITS = 20  # of pages and sections: one search finds all pages of nearly every query
 MAX_TIED = 2_000  # hits that are read to find all pages with the score of the last one
 # The name of the exception that tantivy raises when its Rust code panics. It is not exported, and a
 # BaseException.
@@ -165,13 +175,13 @@ class TantivyEngine(TermEngine):
 
     def count(self, crawl: str) -> int:
         with self._reading() as index:
-            pages = index.searcher().search(equal("crawl", crawl), 1)
-            return int(pages.count)  # type: ignore[attr-defined] # missing in the stubs
+            return _count(index.searcher(), equal("crawl", crawl))
 
     def records(self, ids: Sequence[str]) -> Mapping[str, Mapping[str, Any]]:
         with self._reading() as index:
             searcher = index.searcher()
-            return {record["id"]: record for record in _records(searcher, list(ids))}
+            pages = _pages_with_ids(searcher, ids, equal(KIND, PAGE))
+            return {name: to_record(searcher.doc(address)) for name, address in pages.items()}
 
     def damage(self) -> Sequence[str]:
         """See `Engine.damage`. tantivy writes checksums into its files, but does not read them."""
@@ -217,20 +227,19 @@ class TantivyEngine(TermEngine):
     def _search_terms(
         self, query: Query, groups: Sequence[Sequence[Term]], titles: Titled
     ) -> Results:
-        tantivy_query = to_query(query, groups, titles)
         pages_query = to_matches_query(query, groups)
         with self._reading() as index:
             searcher = index.searcher()
-            pages = searcher.search(pages_query, 1)
-            total: int = pages.count  # type: ignore[attr-defined] # missing in the stubs
+            total = _count(searcher, pages_query)
+            facets = _facet_counts(searcher, pages_query, FACETS)
+            has_demoted = not facets["page_type"].keys().isdisjoint(DEMOTED_TYPES)
+            tantivy_query = to_query(query, groups, titles, has_demoted)
             if query.order:
                 hits = _sorted_hits(searcher, pages_only(tantivy_query), query, query.order)
             else:
                 count = min(query.offset + query.limit, total)
-                scores = _best_pages(searcher, tantivy_query, pages_query, count)
-                records = _records(searcher, list(scores)[query.offset :])
-                hits = [Hit(record, scores[record["id"]]) for record in records]
-            facets = _facet_counts(searcher, pages_query, FACETS)
+                best = _best_pages(searcher, tantivy_query, pages_query, count)
+                hits = best[query.offset :]
             paths = {own_path(TEXT, name): f"fields.{name}" for name in query.counted}
             if paths:
                 own_counts = _facet_counts(searcher, pages_query, list(paths))
@@ -437,37 +446,31 @@ def _has_right_checksum(path: Path) -> bool:
 
 def _best_pages(
     searcher: tantivy.Searcher, query: tantivy.Query, pages_query: tantivy.Query, count: int
-) -> dict[str, float]:
-    """Return the ids and scores of the best *count* pages that match *pages_query*, the best first,
-    and of pages with the same score the one with the lowest id. tantivy gives these in the order in
-    which they were written last.
+) -> list[Hit]:
+    """Return the best *count* pages that match *pages_query*, the best first, and of pages with the
+    same score the one with the lowest id. tantivy gives these in the order in which they were
+    written last.
 
     A page is as relevant as the best of its sections, or as the whole page. The *query* finds pages
     and sections. A section may match although its page does not, since formatted content has some
     words that the plain text lacks (the address of a film, for example). Such pages are left out.
     """
-    scores: dict[str, float] = {}
-    offset, batch = 0, 2 * count
-    is_tied = count > 0
-    while len(scores) < count or is_tied:
+    pages: dict[str, tuple[float, tantivy.DocAddress]] = {}
+    offset, batch = 0, 2 * count + MIN_HITS
+    is_tied, is_last = count > 0, False
+    while (len(pages) < count or is_tied) and not is_last:
         hits = searcher.search(query, batch, count=False, offset=offset).hits
-        if not hits:
-            break
-        scores_of_batch: dict[str, float] = {}
+        is_last = len(hits) < batch
+        scores: dict[str, float] = {}
         for score, address in hits:
-            scores_of_batch.setdefault(page_id(searcher.doc(address)), float(score))
-        matching_ids = _matching(searcher, pages_query, list(scores_of_batch))
-        for name, score in scores_of_batch.items():
-            if name in matching_ids:
-                scores.setdefault(name, score)
-        least = list(scores.values())[count - 1 : count]
-        is_tied = [hits[-1][0]] == least and offset < MAX_TIED
+            scores.setdefault(page_id(searcher.doc(address)), float(score))
+        places = _pages_with_ids(searcher, scores.keys() - pages.keys(), pages_query)
+        pages |= {name: (scores[name], places[name]) for name in scores if name in places}
+        least = [score for score, _ in pages.values()][count - 1 : count]
+        is_tied = [score for score, _ in hits[-1:]] == least and offset < MAX_TIED
         offset, batch = offset + batch, 2 * batch
-    return dict(sorted(scores.items(), key=_best_first)[:count])
-
-
-def _best_first(scored: tuple[str, float]) -> tuple[float, str]:
-    return -scored[1], scored[0]
+    best = sorted(pages.items(), key=lambda page: (-page[1][0], page[0]))[:count]
+    return [Hit(to_record(searcher.doc(address)), score) for _, (score, address) in best]
 
 
 def _sorted_hits(
@@ -498,26 +501,25 @@ def _sorted_hits(
     return hits
 
 
-def _matching(
-    searcher: tantivy.Searcher, pages_query: tantivy.Query, page_ids: list[str]
-) -> set[str]:
-    """Return which of the pages with these ids match a query."""
-    chosen = tantivy.Query.term_set_query(SCHEMA, "id", page_ids)
-    query = tantivy.Query.boolean_query(
-        [(tantivy.Occur.Must, pages_query), (tantivy.Occur.Must, chosen)]
-    )
-    hits = searcher.search(query, len(page_ids), count=False).hits
-    return {page_id(searcher.doc(address)) for _, address in hits}
+def _pages_with_ids(
+    searcher: tantivy.Searcher, ids: Collection[str], pages_query: tantivy.Query
+) -> dict[str, tantivy.DocAddress]:
+    """Return the addresses of the pages with these ids that match a query, by id."""
+    if not ids:
+        return {}
+    # tantivy's query for a set of terms takes seven times as long.
+    chosen = tantivy.Query.boolean_query([(SHOULD, equal("id", name)) for name in ids])
+    query = tantivy.Query.boolean_query([(MUST, pages_query), (MUST, chosen)])
+    hits = searcher.search(query, len(ids), count=False).hits
+    return {page_id(searcher.doc(address)): address for _, address in hits}
 
 
-def _records(searcher: tantivy.Searcher, page_ids: Sequence[str]) -> list[dict[str, Any]]:
-    """Return the records of pages, in the order of their ids."""
-    if not page_ids:
-        return []
-    query = tantivy.Query.term_set_query(SCHEMA, "id", page_ids)
-    hits = searcher.search(query, len(page_ids), count=False).hits
-    records = [to_record(searcher.doc(address)) for _, address in hits]
-    return sorted(records, key=lambda record: page_ids.index(record["id"]))
+def _count(searcher: tantivy.Searcher, query: tantivy.Query) -> int:
+    """Return the number of documents that match a query, in half of the time of a search."""
+    sites = {"terms": {"field": "site", "missing": "", "size": 1}}
+    counts = searcher.aggregate(query, {"sites": sites})["sites"]
+    shown = sum(bucket["doc_count"] for bucket in counts["buckets"])
+    return int(shown + counts["sum_other_doc_count"])
 
 
 def _facet_counts(

@@ -69,9 +69,12 @@ def pages_only(query: tantivy.Query) -> tantivy.Query:
     return QUERIES.boolean_query([(MUST, page), (MUST, query)])
 
 
-def to_query(query: Query, groups: Sequence[Sequence[Term]], titles: Titled) -> tantivy.Query:
+def to_query(
+    query: Query, groups: Sequence[Sequence[Term]], titles: Titled, has_demoted: bool
+) -> tantivy.Query:
     """Return the query for pages and sections with all terms of one of the *groups*; all of them if
-    there is none. Pages with *titles* and their sections come first.
+    there is none. Pages with *titles* and their sections come first. Without `DEMOTED_TYPES` among
+    the pages (*has_demoted*), it takes half of the time.
     """
     parts = _filters(query)
     if not groups:
@@ -81,7 +84,9 @@ def to_query(query: Query, groups: Sequence[Sequence[Term]], titles: Titled) -> 
         (SHOULD, QUERIES.const_score_query(_any_page(ids), score))
         for ids, score in ((titles.equal, 2 * TITLE_SCORE), (titles.alike, TITLE_SCORE))
     ]
-    return QUERIES.boolean_query([*parts, (MUST, _demote_types(words)), *bonuses])
+    if has_demoted:
+        words = _demote_types(words)
+    return QUERIES.boolean_query([*parts, (MUST, words), *bonuses])
 
 
 def to_matches_query(query: Query, groups: Sequence[Sequence[Term]]) -> tantivy.Query:

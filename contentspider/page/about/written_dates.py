@@ -242,20 +242,25 @@ def _gregorian(year: re.Match[str], parts: _Parts, language: str, is_thai: bool)
     month, day = parts.month, parts.day
     try:
         if year["era"]:
-            count = 1 if year["count"] == "元" else int(year["count"])
-            if year["era"].startswith("民"):
-                return f"{count + MINGUO_YEARS}-{month:02}-{day:02}"
-            return from_japanese(year["era"], count, month, day).isoformat()
-        if year["other"]:
-            number = int(year["other"])
-            if number >= 2500:
-                is_thai = is_thai or language.startswith("th")
-                return f"{number - BUDDHIST_YEARS}-{month:02}-{day:02}" if is_thai else ""
-            is_persian = parts.is_persian or language.startswith("fa")
-            return from_persian(number, month, day).isoformat() if is_persian else ""
+            return _from_era(year["era"], year["count"], month, day)
+        if not year["other"]:
+            return "" if parts.is_persian else f"{year['year']}-{month:02}-{day:02}"
+        number = int(year["other"])
+        if number >= 2500:
+            is_thai = is_thai or language.startswith("th")
+            return f"{number - BUDDHIST_YEARS}-{month:02}-{day:02}" if is_thai else ""
+        is_persian = parts.is_persian or language.startswith("fa")
+        return from_persian(number, month, day).isoformat() if is_persian else ""
     except ValueError:
         return ""
-    return "" if parts.is_persian else f"{year['year']}-{month:02}-{day:02}"
+
+
+def _from_era(era: str, count: str, month: int, day: int) -> str:
+    """Return a day of a year of Taiwan's or a Japanese era in ISO 8601. Raises ValueError."""
+    number = 1 if count == "元" else int(count)
+    if era.startswith("民"):
+        return f"{number + MINGUO_YEARS}-{month:02}-{day:02}"
+    return from_japanese(era, number, month, day).isoformat()
 
 
 def read_date(text: str, now: datetime | None = None, language: str = "") -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -66,6 +67,12 @@ SIGNATURES = (
     *(b"%PDF-", b"PK\x03\x04", b"\x1f\x8b\x08"),
     *(b"\x89PNG\r\n\x1a\n", b"GIF87a", b"GIF89a", b"\xff\xd8\xff"),
 )
+# Feeds and sitemaps. Copies of sites that are served from files send them as pages.
+XML_DATA = re.compile(
+    rb"(?:\xef\xbb\xbf)?\s*(?:<\?[^>]*>\s*|<!--.*?-->\s*)*"
+    rb"<(?:rss|rdf:RDF|feed|urlset|sitemapindex)[\s>]",
+    re.DOTALL,
+)
 # Content types that are never pages, even if the body is markup (SVG).
 MEDIA_TYPES = ("image/", "audio/", "video/", "font/")
 
@@ -90,6 +97,25 @@ def is_binary(body: bytes) -> bool:
     # by its byte order mark, or by the NUL bytes in its tags.
     is_utf16 = head.startswith((b"\xff\xfe", b"\xfe\xff")) or b"<\0" in head or b"\0<" in head
     return not is_utf16 and len(head.translate(None, CONTROLS)) * 20 < len(head) * 19
+
+
+def may_be_html(body: bytes) -> bool:
+    """Tell whether a body may be HTML: it is neither a binary file nor a feed, a sitemap or JSON.
+
+    >>> [may_be_html(body) for body in (b"<p>Tea", b"Tea", b'{"tea": 1}', b"<rss>")]
+    [True, True, False, False]
+    """
+    return not (is_binary(body) or XML_DATA.match(body[:2_000]) or _is_json(body))
+
+
+def _is_json(body: bytes) -> bool:
+    if not body[:100].lstrip(b"\xef\xbb\xbf" + SPACE).startswith((b"{", b"[")):
+        return False
+    try:
+        json.loads(body)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def named_encoding(body: bytes, content_type: str | None) -> str | None:
@@ -218,7 +244,11 @@ def without_early_ends(body: bytes) -> bytes:
 
 def is_too_large(body: bytes) -> bool:
     """Tell whether `limit_markup` leaves out the end of *body*."""
-    return len(body) > MAX_BYTES or body.count(b"<") > MAX_TAGS
+    return len(body) > MAX_BYTES or _has_too_many_tags(body)
+
+
+def _has_too_many_tags(body: bytes) -> bool:
+    return len(body) > MAX_TAGS and body.count(b"<") > MAX_TAGS  # most bodies have fewer bytes
 
 
 def limit_markup(body: bytes) -> bytes:
@@ -235,7 +265,7 @@ def limit_markup(body: bytes) -> bytes:
         while MAX_BYTES - end < 3 and 0x80 <= body[end] < 0xC0:
             end -= 1
         body = body[:end]
-    if body.count(b"<") > MAX_TAGS:
+    if _has_too_many_tags(body):
         body = body[: -1 - len(body.split(b"<", MAX_TAGS)[-1])]
     shortened: bytes = cut_attributes(body, b"")
     if shortened is body:

@@ -55,7 +55,8 @@ def is_epub(body: bytes) -> bool:
 
 def read_epub(body: bytes) -> OfficeText:
     """Return the content of an e-book up to `MAX_CHARS`. Its table of contents and its title page
-    are left out. Pictures are in the file and have no address, so their texts stand for them.
+    are left out. Pictures have no address of their own, so their alternative texts are written in
+    their place.
     """
     try:
         with ZipFile(BytesIO(body)) as archive:
@@ -115,13 +116,28 @@ class _Book:
         package_path = next(_values(container, "rootfile", "full-path"))
         package = _xml(self._member(package_path))
         folder = posixpath.dirname(package_path)
-        items = {}
+        texts = self._read_manifest(package, folder)
+        repeating = self._read_guide(package, folder)
+        names = set(self._archive.namelist())
+        spine = [texts.get(ref, "") for ref in _values(package, "itemref", "idref")]
+        parts = list(dict.fromkeys(part for part in spine if part in names))
+        # A book whose guide names its only part as the cover has no other text.
+        return ([part for part in parts if part not in repeating] or parts)[:MAX_PARTS]
+
+    def _read_manifest(self, package: etree._Element, folder: str) -> dict[str, str]:
+        """Return the paths of the members with text by their ids, and read the style sheets."""
+        texts = {}
         for item in _elements(package, "item"):
+            path = _path(folder, item.get("href", ""))
             if item.get("media-type") == "text/css":
-                self._read_styles(_path(folder, item.get("href", "")))
+                self._read_styles(path)
             is_text = item.get("media-type", "").lower() in XHTML_TYPES
             if is_text and "nav" not in item.get("properties", "").split():
-                items[item.get("id")] = _path(folder, item.get("href", ""))
+                texts[item.get("id", "")] = path
+        return texts
+
+    def _read_guide(self, package: etree._Element, folder: str) -> set[str]:
+        """Return the paths of the parts that repeat others, and note those with the contents."""
         repeating = set()
         for reference in _elements(package, "reference"):
             path = _path(folder, reference.get("href", ""))
@@ -129,11 +145,7 @@ class _Book:
                 self._contents.add(path)
             elif reference.get("type") in REPEATING:
                 repeating.add(path)
-        spine = [items.get(ref) for ref in _values(package, "itemref", "idref")]
-        names = set(self._archive.namelist())
-        parts = dict.fromkeys(part for part in spine if part is not None and part in names)
-        # A book whose guide names its only part as the cover has no other text.
-        return ([part for part in parts if part not in repeating] or list(parts))[:MAX_PARTS]
+        return repeating
 
     def _read_styles(self, path: str) -> None:
         """Add the classes of a style sheet that make text bold or italic."""
@@ -145,7 +157,7 @@ class _Book:
                     self._tags[name] = tag
 
     def _encrypted(self) -> set[str]:
-        """Return the paths of encrypted members. Fonts are often encrypted, in books for all."""
+        """Return the paths of encrypted members. In books that anybody may read, fonts are."""
         if ENCRYPTION not in self._archive.namelist():
             return set()
         return set(map(unquote, _values(_xml(self._member(ENCRYPTION)), "CipherReference", "URI")))
@@ -208,12 +220,7 @@ class _PartWriter:
     def _make_html(self, element: etree._Element) -> None:
         """Make an element of XHTML one of HTML: without namespaces, with an id of its own."""
         element.tag = etree.QName(element).localname
-        if epub_type := element.attrib.pop("{http://www.idpf.org/2007/ops}type", ""):
-            element.set("data-type", epub_type)
-        for name in [name for name in map(str, element.attrib) if "{" in name]:
-            value = str(element.attrib.pop(name))
-            if name.endswith("}href") and element.get("href") is None:
-                element.set("href", value)
+        _drop_namespaces(element)
         if element.get("id"):
             element.set("id", f"part{self._number}-{element.get('id')}")
         if element.tag == "span":
@@ -246,6 +253,16 @@ class _PartWriter:
                     self._notes.markers.add(marker.get("id", ""))
         else:
             link.attrib.pop("href", "")
+
+
+def _drop_namespaces(element: etree._Element) -> None:
+    """Remove the attributes with a namespace, except for the type and the target of a link."""
+    if epub_type := element.attrib.pop("{http://www.idpf.org/2007/ops}type", ""):
+        element.set("data-type", epub_type)
+    for name in [name for name in map(str, element.attrib) if "{" in name]:
+        value = str(element.attrib.pop(name))
+        if name.endswith("}href") and element.get("href") is None:
+            element.set("href", value)
 
 
 def _is_note_link(link: etree._Element) -> bool:

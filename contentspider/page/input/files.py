@@ -16,7 +16,7 @@ from contentspider.ground.encodings import (
     encoding_of,
     unpack,
 )
-from contentspider.page.input.body import MAX_BYTES, MAX_DEPTH, MAX_TAGS, is_binary
+from contentspider.page.input.body import MAX_BYTES, MAX_DEPTH, MAX_TAGS, is_binary, may_be_html
 from contentspider.page.input.page import Page
 from contentspider.page.tree.blocks import MAX_BLOCKS, new_walker
 
@@ -132,7 +132,7 @@ def read_pages(
             if left_out is not None:
                 left_out.add(path)
             continue
-        if is_binary(body):
+        if not may_be_html(body):
             logger.warning("%s is not HTML; this file is left out", path)
             continue
         url = path.relative_to(root).as_posix().encode("utf-8", "replace").decode()

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
 
+from contentspider.page.input.raised import with_raised_numbers
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -44,7 +46,7 @@ def read_office(body: bytes) -> OfficeText:
     import anydoc
 
     try:
-        document = anydoc.to_document(body)
+        document = anydoc.to_document(with_raised_numbers(body))
     except anydoc.ConvertError as error:
         if isinstance(error, anydoc.EncryptedError) or ENCRYPTED_MEMBER in body:
             return OfficeText(problem="it is encrypted")

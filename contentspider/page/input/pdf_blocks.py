@@ -118,29 +118,31 @@ def read_pdf(body: bytes, seconds: float) -> PdfText:
 
 def _without_running(lines: Sequence[Line]) -> list[Line]:
     """Return the lines without running heads and feet and page numbers."""
-    pages = {number: list(group) for number, group in groupby(lines, lambda line: line.page)}
-    edges: dict[int, list[Line]] = {}
-    for number, page in pages.items():
-        by_height = sorted(page, key=lambda line: -line.base)
-        edges[number] = list(dict.fromkeys((*by_height[:EDGE_LINES], *by_height[-EDGE_LINES:])))
-    shapes = {
-        number: [(NUMBER.sub("#", line.text), line.base) for line in edge]
-        for number, edge in edges.items()
+    edges = {
+        number: _edge_lines(list(page)) for number, page in groupby(lines, lambda line: line.page)
     }
     running: set[Line] = set()
     for number, edge in edges.items():
-        near = [
-            shape
-            for other in range(number - NEAR_PAGES, number + NEAR_PAGES + 1)
-            if other != number
-            for shape in shapes.get(other, ())
-        ]
-        for line, (text, base) in zip(edge, shapes[number], strict=True):
-            if any(text == seen and abs(base - at) <= SAME_HEIGHT for seen, at in near) or (
-                len(pages) > 1 and PAGE_NUMBER.fullmatch(line.text) and line in (edge[0], edge[-1])
-            ):
-                running.add(line)
+        others = range(number - NEAR_PAGES, number + NEAR_PAGES + 1)
+        near = [line for other in others if other != number for line in edges.get(other, ())]
+        running.update(line for line in edge if any(_is_repeated(line, other) for other in near))
+        if len(edges) > 1:
+            outermost = (edge[0], edge[-1])
+            running.update(line for line in outermost if PAGE_NUMBER.fullmatch(line.text))
     return [line for line in lines if line not in running]
+
+
+def _edge_lines(page: list[Line]) -> list[Line]:
+    """Return the outermost lines of a page, from its head to its foot."""
+    by_height = sorted(page, key=lambda line: -line.base)
+    return list(dict.fromkeys((*by_height[:EDGE_LINES], *by_height[-EDGE_LINES:])))
+
+
+def _is_repeated(line: Line, other: Line) -> bool:
+    """Tell whether a line on another page differs only in its numbers, and has the same height."""
+    if abs(line.base - other.base) > SAME_HEIGHT:
+        return False
+    return NUMBER.sub("#", line.text) == NUMBER.sub("#", other.text)
 
 
 def _blocks(lines: Sequence[Line]) -> list[_Block]:
@@ -181,33 +183,52 @@ def _continues(
     *large* size.
     """
     last = block.last
-    gap = last.base - line.base
     if _is_same_line(last, line):
         return True
     if abs(line.size - block.size) > 0.6 or BULLET.match(line.text) or LEADER.search(last.text):
         return False
-    if line.page != last.page or gap < 0:  # the next page or column
-        return last.has_hyphen or (line.text[0].islower() and not SENTENCE_END.search(last.text))
-    if last.is_bold and not line.is_bold and _all_bold(block):
-        return last.has_hyphen
-    if line.is_bold and not last.is_bold and SENTENCE_END.search(last.text):
-        return False
-    if gap > LEADING * last.size or (block.gap > 0 and gap > MORE_LEADING * block.gap):
+    if line.page != last.page or line.base > last.base:  # the next page or column
+        return last.has_hyphen or (line.text[0].islower() and not _ends_sentence(last))
+    if _is_apart(block, line):
         return False
     if last.has_hyphen:
         return True
-    is_end = SENTENCE_END.search(last.text) is not None
     width = columns[_column(last)] - last.left
-    is_short = last.right - last.left < SHORT * width
-    is_heading = last.size >= large or _all_bold(block)
-    if last.right - last.left < VERY_SHORT * width and not (is_heading or line.text[0].islower()):
-        return False
-    if is_short and (is_end or NUMBERED.match(line.text)):
-        return False
-    if NUMBERED.match(line.text) and NUMBERED.match(block.text):
-        return False
+    return not (_changes_weight(block, line) or _ends_paragraph(block, line, width, large))
+
+
+def _is_apart(block: _Block, line: Line) -> bool:
+    """Tell whether the gap before a line is larger than those between the lines of a paragraph."""
+    gap = block.last.base - line.base
+    return gap > LEADING * block.last.size or (block.gap > 0 and gap > MORE_LEADING * block.gap)
+
+
+def _changes_weight(block: _Block, line: Line) -> bool:
+    """Tell whether a bold heading ends before a line, or may begin with it."""
+    if block.last.is_bold:
+        return not line.is_bold and _all_bold(block)
+    return line.is_bold and _ends_sentence(block.last)
+
+
+def _ends_paragraph(block: _Block, line: Line, width: float, large: float) -> bool:
+    """Tell whether a paragraph ends before a line: its last line is short in its column, which has
+    a *width*, or the next one begins an entry or is indented.
+    """
+    last = block.last
+    length = last.right - last.left
+    is_short, is_end = length < SHORT * width, _ends_sentence(last)
+    if is_short and is_end:
+        return True
+    if NUMBERED.match(line.text) and (is_short or NUMBERED.match(block.text)):
+        return True
+    if length < VERY_SHORT * width and not line.text[0].islower():
+        return last.size < large and not _all_bold(block)
     is_indented = line.left - last.left > INDENT * line.size
-    return not (is_indented and (is_end or is_short)) or bool(BULLET.match(block.text))
+    return is_indented and (is_short or is_end) and not BULLET.match(block.text)
+
+
+def _ends_sentence(line: Line) -> bool:
+    return SENTENCE_END.search(line.text) is not None
 
 
 def _is_same_line(last: Line, line: Line) -> bool:

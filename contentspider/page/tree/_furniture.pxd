@@ -8,6 +8,10 @@ from contentspider.page.tree._elements cimport Elements, Kind
 cdef bint is_furniture(
     xmlNode* node, Elements elements, Kind kind, xmlNode* heading, bint preformatted
 ) except -1
+cdef bint is_whole_text(xmlNode* node) noexcept
+cdef bint names_part_of_api(xmlNode* term) except -1
+cdef str word_marker(xmlNode* entry)
+cdef bint is_fold_label(xmlNode* node, const char* classes) noexcept
 cdef bint is_panel(xmlNode* node) except -1
 cdef bint links_own_heading(xmlNode* link, const char* href, xmlNode* heading) except -1
 cdef bint is_note_marker(xmlNode* node, Elements elements, Kind kind) except -1

@@ -63,6 +63,7 @@ cdef Py_ssize_t MAX_CONTROL_CHARS = 30, MAX_BESIDE_CODE_BYTES = 120
 cdef int MAX_AROUND_CONTROL = 5
 # Links to the source of what a page describes, as rustdoc, Sphinx and pdoc write them.
 cdef object SOURCE_LINK = re.compile(r"(?:^|\s)(?:src|srclink|viewcode-link|view-source-button)(?:$|\s)")
+cdef object OWN_SOURCE = re.compile(r"srclink|viewcode-link|view-source-button")
 # The signs of boxes to check, which are drawn as text beside the real ones.
 cdef frozenset BOX_SIGNS = frozenset("▢☐□◻⬜☑✓✔")
 
@@ -91,6 +92,8 @@ cdef bint is_furniture(
         # Animated headings hide each letter from screen readers, and put the word into an
         # ``aria-label`` of the element around. That text is kept.
         return not attribute_of(node.parent, "aria-label")
+    if kind == BUTTON and is_lone_control(node, heading):
+        return True
     if kind == LINK:
         if acts_on_next_code(node, elements.values[HREF]):
             return True
@@ -110,6 +113,18 @@ cdef bint is_furniture(
     return strstr(classes, "MathJax") is not NULL and is_shown_formula(node, classes)
 
 
+cdef bint is_lone_control(xmlNode* button, xmlNode* heading) except -1:
+    """Tell whether a button has a sign for its text, such as a cross, or stands beside the text of a
+    heading, whose text it may copy or fold.
+    """
+    cdef str text = text_below(button, MAX_CONTROL_CHARS)
+    if not text:
+        return False
+    if not any([character.isalnum() for character in text]):
+        return True
+    return heading is not NULL and text_without(heading, button)
+
+
 cdef bint is_source_link(xmlNode* node, const char* classes) except -1:
     """Tell whether an element only leads to the source of what the page describes."""
     cdef xmlNode* around = node.parent
@@ -123,7 +138,22 @@ cdef bint is_source_link(xmlNode* node, const char* classes) except -1:
         return False
     if is_called(around, "a"):
         around = around.parent
-    return text_below(node, MAX_CONTROL_CHARS) is not None and text_without(around, node)
+    text = text_below(node, MAX_CONTROL_CHARS)
+    if text is None or not text_without(around, node):
+        return False
+    # Other pages than rustdoc's have this class for pictures and for those who made them.
+    return OWN_SOURCE.search(classes.decode()) is not None or (
+        is_called(node, "a") and text.strip("[] ").lower() in ("source", "src")
+    )
+
+
+cdef bint is_fold_label(xmlNode* node, const char* classes) noexcept:
+    """Tell whether an element is a ``summary`` as rustdoc writes it where there is no title: its
+    words ("Expand description") are shown only while the text is folded.
+    """
+    if classes is NULL or strstr(classes, "hideme") is NULL:
+        return False
+    return is_called(node, "summary")
 
 
 cdef bint repeats_kind(xmlNode* node, const char* classes) except -1:
@@ -215,8 +245,8 @@ cdef bint is_code_control(xmlNode* node, Elements elements, Kind kind) except -1
     cdef int left = MAX_AROUND_CONTROL
     if not may_be_code_control(node, elements, kind):
         return False
-    if text_below(node, MAX_CONTROL_CHARS) is None or code_in(node) is not NULL:
-        return False
+    if text_below(node, MAX_CONTROL_CHARS) is None or has_code(node):
+        return False  # code in a line may be the name of the file
     while left and around is not NULL and around.type == XML_ELEMENT_NODE:
         if is_called(around, "body"):
             break
@@ -232,6 +262,8 @@ cdef bint may_be_code_control(xmlNode* node, Elements elements, Kind kind) excep
     cdef const char* classes = elements.values[CLASS]
     cdef const char* role = elements.values[ROLE]
     if kind == BUTTON:
+        if attribute_of(node, "aria-expanded"):
+            return False  # its words are the title of what it opens
         return role is NULL or strcmp(role, "tab") != 0
     if classes is NULL or (kind != LINK and kind != INLINE and kind != CONTAINER):
         return False
@@ -257,6 +289,52 @@ cdef xmlNode* code_in(xmlNode* top) noexcept:
         node = following(node, top, NULL)
         left -= 1
     return NULL
+
+
+cdef bint has_code(xmlNode* top) noexcept:
+    """Tell whether there is code below an element, as a block or in a line."""
+    cdef xmlNode* node = top.children
+    cdef int left = MAX_NODES
+    while node is not NULL and left:
+        if is_called(node, "pre") or is_called(node, "code"):
+            return True
+        node = following(node, top, NULL)
+        left -= 1
+    return False
+
+
+cdef bint names_part_of_api(xmlNode* term) except -1:
+    """Tell whether a term has the name of a part of an API, as Sphinx marked it up to version 3."""
+    cdef xmlNode* node = term.children
+    cdef int left = MAX_NODES
+    while node is not NULL and left:
+        if node.type == XML_ELEMENT_NODE:
+            names = attribute_of(node, "class").split()
+            if "descname" in names or "sig-name" in names:
+                return True
+        node = following(node, term, NULL)
+        left -= 1
+    return False
+
+
+cdef str word_marker(xmlNode* entry):
+    """Return the text of the marker that Word puts before the entry of a list, "" if it has none."""
+    cdef xmlNode* node = entry.children
+    cdef int left = MAX_NODES
+    while node is not NULL and left:
+        if node.type == XML_ELEMENT_NODE and WORD_MARKER in attribute_of(node, "style").encode():
+            return text_below(node, MAX_SIGN_CHARS) or ""
+        node = following(node, entry, NULL)
+        left -= 1
+    return ""
+
+
+cdef bint is_whole_text(xmlNode* node) noexcept:
+    """Tell whether an element has all text of the article or main element around it."""
+    cdef xmlNode* around = node.parent
+    if not is_called(around, "article") and not is_called(around, "main"):
+        return False
+    return not text_without(around, node)
 
 
 cdef bint is_only_code(xmlNode* top) noexcept:

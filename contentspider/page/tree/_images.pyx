@@ -21,6 +21,7 @@ cdef list LATE_SETS = [b"data-srcset", b"data-lazy-srcset"]
 cdef list LATE_SOURCES = [b"data-src", b"data-original", b"data-lazy-src"]
 # Addresses that no file can be loaded from.
 cdef tuple UNUSABLE = ("data:", "about:", "blob:", "javascript:", "#")
+cdef tuple PAGE_SUFFIXES = (".html", ".htm")
 cdef Py_ssize_t MAX_DESCRIPTION_CHARS = 2_000
 cdef Py_ssize_t MAX_IMAGES = 1_000
 # Smaller pictures (in pixels) are trackers or spacers. Without a description, pictures below the
@@ -78,8 +79,11 @@ cdef bint has_data(xmlNode* node) noexcept:
 cdef str usable(str address):
     """Return an address without white space around it, "" if it cannot be the address of a file."""
     address = address.strip()
-    # An address with a brace is a template that no script has filled in.
-    return "" if address.startswith(UNUSABLE) or u"{" in address else address
+    # An address with a brace is a template that no script has filled in. An empty address is that of
+    # the page, which copies of sites write out.
+    if address.startswith(UNUSABLE) or u"{" in address or address.lower().endswith(PAGE_SUFFIXES):
+        return ""
+    return address
 
 
 cdef str largest_of(str candidates):

@@ -33,6 +33,7 @@ cdef class Run:
     cdef int add(self, const char* text) except -1
     cdef int end_line(self) except -1
     cdef int add_break(self, Elements elements) except -1
+    cdef int keep_space(self) except -1
     cdef int break_line(self, Elements elements) except -1
     cdef Py_UCS4 last_char(self) except? 0
     cdef str read(self)

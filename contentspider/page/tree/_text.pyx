@@ -74,6 +74,14 @@ cdef class Run:
         self.space_is_break = True
         return self.add(b" ")
 
+    cdef int keep_space(self) except -1:
+        """Keep the white space between a marked text, such as a link, and the link that begins here:
+        two links are no words of one line, even if they are Chinese.
+        """
+        if self.pending_space and not self.marks.empty() and self.marks.back().end == self.end:
+            self.space_is_break = True
+        return 0
+
     cdef int break_line(self, Elements elements) except -1:
         """End the current line, unless it is empty."""
         if self.used and not self.preformatted and not self.breaks:

@@ -27,7 +27,8 @@ from contentspider.page.tree._scripts cimport Segments, drop_stand_ins, is_seen_
 from contentspider.page.tree._text cimport Run
 from contentspider.page.tree._furniture cimport (
     anchor_of, has_heading, has_text_after, is_box_sign, is_code_control, is_code_line,
-    is_furniture, is_note_marker, is_panel, language_of, links_own_heading, next_element, text_below,
+    is_fold_label, is_furniture, is_note_marker, is_panel, is_whole_text, language_of,
+    links_own_heading, names_part_of_api, next_element, text_below, word_marker,
 )
 from contentspider.page.tree._table cimport Tables
 from contentspider.page.tree._tree cimport Names, Paths, Tree
@@ -79,8 +80,7 @@ cdef str NOTE_NAME = containers.NOTE
 
 # The label of a tab has at most this many characters.
 cdef Py_ssize_t MAX_LABEL_CHARS = 100
-# How Word writes the entry of a list: a paragraph with this style, and a text as its marker.
-cdef Py_ssize_t MAX_WORD_CHARS = 10_000
+# How Word writes the entry of a list: a paragraph with this style, which begins with its marker.
 cdef object WORD_ENTRY = re.compile(r"mso-list:\s*l\d+\s+level(\d)")
 
 # What a table is that only arranges other things, and that the walk reads as those.
@@ -376,6 +376,8 @@ cdef class _Walk:
             return True
         if not self.place.preformatted and is_code_control(node, self.elements, kind):
             return True
+        if kind == CONTAINER and is_fold_label(node, self.elements.values[CLASS]):
+            return True
         if kind == INLINE or kind == LINK or kind == BUTTON or kind == CELL:
             if is_furniture(
                 node, self.elements, kind, self.place.heading, self.place.preformatted
@@ -459,6 +461,8 @@ cdef class _Walk:
                     )
             elif is_superscript:
                 is_plain = self.start_raised(node, element)
+        if kind == LINK:
+            self.run.keep_space()
         if is_plain:
             mark = 0
         elif kind == LINK:
@@ -603,7 +607,7 @@ cdef class _Walk:
             element.marks += self.run.open_mark(self.elements.link_number())
         if names is None or not names.is_telling or self.place.preformatted:
             pass
-        elif self.is_signature(names):
+        elif self.is_signature(node, names):
             self.place.in_signature = True
             element.marks += self.run.open_mark(self.elements.mark_number(CODE))
         if self.panels and <size_t>node in self.panels:
@@ -636,23 +640,27 @@ cdef class _Walk:
 
     cdef bint is_container(self, xmlNode* node, str kind) except -1:
         """Tell whether an element of a *kind* is a container here. Folded text whose title is a
-        heading is none: it lies under the heading.
+        heading is none: it lies under the heading. Nor is one without a title, nor an element
+        with the name of a box that has the whole text: a box stands in a text.
         """
         cdef xmlNode* summary
         if kind == DETAILS_NAME:
             summary = first_child(node, "summary")
-            return summary is NULL or not has_heading(summary)
+            if summary is NULL:
+                return True
+            classes = attribute_of(summary, "class").encode()
+            return not has_heading(summary) and not is_fold_label(summary, classes)
         if kind == SUMMARY_NAME:
             around = self.withins[self.place.within]
             return bool(around) and around[len(around) - 1][0] == DETAILS_NAME
-        return True
+        return not (kind.isupper() and is_whole_text(node))
 
-    cdef bint is_signature(self, Names names) except -1:
+    cdef bint is_signature(self, xmlNode* node, Names names) except -1:
         """Tell whether the current element has the signature of a part of an API."""
         if names.kind == TERM_NAME:
             above = self.tree.names_of(self.tree.containers[self.place.container].parent)
             if above is not None and (<Names>above).role == API_NAME:
-                return True
+                return names_part_of_api(node)
         return names.role == SIGNATURE_NAME
 
     cdef int start_row(self) except -1:
@@ -682,6 +690,8 @@ cdef class _Walk:
         """Note the panels of the tabs in or near an element, with their labels."""
         cdef etree._Element label, panel
         for panel, label in pair_tabs(etree.elementFactory(self.hints.root._doc, node)):
+            if text_below(label._c_node, MAX_LABEL_CHARS) is None:
+                continue  # too long for a label: it stays where it is
             if <size_t>label._c_node not in self.labels:
                 self.panels[<size_t>panel._c_node] = <size_t>label._c_node
                 self.labels.add(<size_t>label._c_node)
@@ -721,7 +731,7 @@ cdef class _Walk:
         if before is NULL or WORD_ENTRY.search(attribute_of(before, "style")) is None:
             self.word_entries.clear()
         level = min(int(entry[1]), len(self.word_entries) + 1)
-        marker = clean_text(text_below(node, MAX_WORD_CHARS) or "").split(" ")[0].strip("().")
+        marker = clean_text(word_marker(node)).strip("().")
         is_numbered = marker.isascii() and marker.isalnum() and len(marker) <= 4
         opened = (NUMBERS_NAME if is_numbered else BULLETS_NAME, number)
         if level <= len(self.word_entries) and self.word_entries[level - 1][0][0] == opened[0]:

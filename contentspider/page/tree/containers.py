@@ -7,6 +7,7 @@ quotes, lists, definitions, boxes with notes, folded text and the panels of tabs
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 QUOTE, ITEM, TERM, DEFINITION, DETAILS, SUMMARY = "quote", "li", "dt", "dd", "details", "summary"
@@ -80,16 +81,22 @@ BOX_TAGS = frozenset("div aside section p blockquote table dl article".split())
 
 # The roles of elements that hold nothing together, and yet are read in a way of their own.
 TABS, SIGNATURE, API, CALLOUTS, ENTRIES = "tabs", "signature", "api", "callouts", "entries"
-TAB_SETS = frozenset("tabbed-set vp-code-group sd-tab-set book-tabs docsify-tabs tablist".split())
+TAB_SETS = frozenset(
+    "tabbed-set tabset vp-code-group sd-tab-set book-tabs docsify-tabs tablist".split()
+)
 SIGNATURES = frozenset(
-    "sig sig-object member-signature type-signature memproto tsd-signature method-signature"
+    "sig-object member-signature type-signature memproto tsd-signature method-signature"
     " code-header".split()
 )
+# pdoc's: ``attr function``. Shops have an ``attr`` of another kind.
+PARTS_OF_PDOC = frozenset(["function", "class", "variable"])
 # Lists of an API's parts, as Sphinx wrote them before it named signatures (version 4).
 PARTS_OF_API = frozenset(
     "class function method attribute data exception staticmethod classmethod describe".split()
 )
 DIAGRAMS = frozenset(["mermaid"])
+# How many answers about the names of elements are kept, and about how long ones.
+MAX_CACHED, MAX_CACHED_CHARS = 10_000, 200
 
 
 class Names(NamedTuple):
@@ -106,6 +113,12 @@ def named(tag: str, classes: str, role: str) -> Names:
     >>> named("div", "admonition warning", ""), named("li", "", "")
     (Names(kind='WARNING', role=''), Names(kind='li', role=''))
     """
+    if len(classes) + len(role) > MAX_CACHED_CHARS:
+        return _names_of(tag, classes, role)
+    return _cached_names_of(tag, classes, role)
+
+
+def _names_of(tag: str, classes: str, role: str) -> Names:
     words = classes.split()
     kind = OF_TAGS.get(tag, "")
     for word in words if tag in ("div", "td") else ():
@@ -115,10 +128,15 @@ def named(tag: str, classes: str, role: str) -> Names:
     return Names(kind, _role(tag, frozenset(words), role))
 
 
+# The pages of a site have the same names.
+_cached_names_of = lru_cache(MAX_CACHED)(_names_of)
+
+
 def _role(tag: str, words: frozenset[str], role: str) -> str:
     if role == "tablist" or not TAB_SETS.isdisjoint(words) or words >= {"openblock", "tabs"}:
         return TABS
-    if not SIGNATURES.isdisjoint(words) or (words >= {"attr"} and tag == "div" and len(words) > 1):
+    is_of_pdoc = tag == "div" and "attr" in words and not PARTS_OF_PDOC.isdisjoint(words)
+    if is_of_pdoc or not SIGNATURES.isdisjoint(words):
         return SIGNATURE
     if tag == "dl" and not PARTS_OF_API.isdisjoint(words):
         return API

@@ -41,8 +41,9 @@ def pair_tabs(tabs: _Element) -> list[tuple[_Element, _Element]]:
 
 def _names_of_panel(label: _Element) -> Iterator[str]:
     """Yield the id of a label, and after a ``#`` the ids that it leads to."""
-    if name := label.get("id"):
-        yield name
+    for element in label.iter():
+        if name := element.get("id"):
+            yield name
     if controlled := label.get("aria-controls"):
         yield f"#{controlled}"
     if (address := label.get("href") or "").startswith("#"):
@@ -55,9 +56,18 @@ def _labels(tabs: _Element) -> Iterator[_Element]:
     for element in _elements(tabs):
         role, names = element.get("role"), _names(element)
         is_label = element.tag == "label" or "docsify-tabs__tab" in names
-        is_entry = element.tag == "li" and "tab" in names and role is None
+        is_entry = element.tag == "li" and role is None and ("tab" in names or _is_in_tabs(element))
         if not _is_panel(element) and (role == "tab" or (is_set and (is_label or is_entry))):
             yield element
+
+
+def _is_in_tabs(entry: _Element) -> bool:
+    """Tell whether an entry stands in the list of a set of tabs, as in Antora:
+    ``<div class="ulist tabs"><ul><li>``.
+    """
+    entries = entry.getparent()
+    around = None if entries is None else entries.getparent()
+    return around is not None and "tabs" in _names(around)
 
 
 def _panels_near(tabs: _Element, count: int) -> list[_Element]:

@@ -42,7 +42,8 @@ SURE_SHARE, SURE_WORDS = 0.12, 25
 # The smallest share of kana in Japanese, which usually has 33 to 67 %. Chinese texts may quote the
 # Japanese name of a product.
 KANA_SHARE = 0.05
-# The same where the page states Chinese. Prose in Japanese that has no kana is shorter than this.
+# A text on a page that states Chinese is Japanese if it has this share of kana. On a page that
+# states Japanese, a text with so many Chinese characters and no kana is Chinese.
 SURE_KANA_SHARE, SURE_CHINESE_CHARS = 0.2, 40
 CHINESE_SCRIPTS = frozenset(["Hans", "Hant", "Hani"])
 # Scripts of several languages, by the first word of the names of their letters.

@@ -15,6 +15,8 @@ cdef class _Writer:
     @cython.locals(number=Py_ssize_t, before=Py_ssize_t)
     cdef tuple sign(self, CPart part)
     cdef str open(self, CPart part, str sign)
+    cdef str open_frame(self, CPart part, Py_ssize_t number, str prefix)
+    cdef str open_details(self, CPart part, str prefix)
     cdef str open_box(self, CPart part, frame, str prefix, bint is_text)
     cpdef close(self, Py_ssize_t shared)
 
@@ -28,7 +30,10 @@ cdef bint _has_lines(list frames) except -1
 cdef bint _is_text(CPart part) except -1
 @cython.locals(shared=Py_ssize_t)
 cdef bint _continues(CPart part, CPart last) except -1
+@cython.locals(shared=Py_ssize_t)
+cdef bint _list_continues(CPart part, CPart last) except -1
 cdef str _marker(list frames, Py_ssize_t number, str sign)
+cdef list _lines_of_text(CPart part)
 cdef bint _begins_entry(CPart part) except -1
 cdef list _lines(CPart part)
 cdef list _table(list rows)
@@ -48,7 +53,7 @@ cdef str _escape_around_formulas(str text)
 cdef str _formula(str source, str delimiter)
 cdef str _escape_plain(str text, bint is_whole=*)
 cdef str _escape_signs(str text, bint is_whole)
-cdef str _escape_between(str text, Py_ssize_t start, Py_ssize_t end, bint is_whole)
+cdef str _escape_between(str text, Py_ssize_t start, Py_ssize_t end, lone)
 cdef str _code(str text)
 cdef str _target(str address)
 cdef str _image(image)

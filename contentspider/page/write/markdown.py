@@ -144,33 +144,44 @@ class _Writer:
         return sign, False
 
     def open(self, part: Part, sign: str) -> str:
-        """Open the containers that begin with a part, and return the start of its first line."""
+        """Open the containers that begin with a part, and return the start of its first line. The
+        first list entry among them gets the *sign*.
+        """
         prefix = "".join(self.indents)
         for number in range(part.shared, len(part.frames)):
-            frame = part.frames[number]
-            is_text = number == len(part.frames) - 1 and _is_text(part)
             own_sign = ""
-            if frame.kind == ITEM:
+            if part.frames[number].kind == ITEM:
                 own_sign, sign = sign or _first_sign(_is_numbered(part.frames, number)), ""
             self.signs.append(own_sign)
-            marker = _marker(part.frames, number, own_sign)
-            if marker:
-                is_long = frame.kind != ITEM or _is_numbered(part.frames, number)
-                self.indents.append(" " * max(INDENT_CHARS, len(marker) if is_long else 0))
-                # Code and what else has an indent of its own begin where their next lines do.
-                prefix += marker if is_text else marker.ljust(INDENT_CHARS)
-            elif frame.kind == QUOTE or frame.kind.isupper():
-                self.indents.append("> ")
-                prefix += "> "
-                if frame.kind != QUOTE:
-                    prefix = self.open_box(part, frame, prefix, is_text)
-            else:
-                self.indents.append("")
-                if frame.kind == DETAILS:
-                    self.lines.append(prefix + "<details>")
-                    prefix = "".join(self.indents)
-                    if part.role != SUMMARY:
-                        self.lines.append(prefix.rstrip())
+            prefix = self.open_frame(part, number, prefix)
+        return prefix
+
+    def open_frame(self, part: Part, number: int, prefix: str) -> str:
+        """Open the container with an index after the *prefix* of those around it, and return the
+        start of the line in it.
+        """
+        frame = part.frames[number]
+        is_text = number == len(part.frames) - 1 and _is_text(part)
+        if marker := _marker(part.frames, number, self.signs[number]):
+            is_long = frame.kind != ITEM or _is_numbered(part.frames, number)
+            self.indents.append(" " * max(INDENT_CHARS, len(marker) if is_long else 0))
+            # Code and what else has an indent of its own begin where their next lines do.
+            return prefix + (marker if is_text else marker.ljust(INDENT_CHARS))
+        if frame.kind == QUOTE:
+            self.indents.append("> ")
+            return prefix + "> "
+        if frame.kind.isupper():
+            self.indents.append("> ")
+            return self.open_box(part, frame, prefix + "> ", is_text)
+        self.indents.append("")
+        return self.open_details(part, prefix) if frame.kind == DETAILS else prefix
+
+    def open_details(self, part: Part, prefix: str) -> str:
+        """Write the first line of folded text, and return the beginning of the next line."""
+        self.lines.append(prefix + "<details>")
+        prefix = "".join(self.indents)
+        if part.role != SUMMARY:
+            self.lines.append(prefix.rstrip())
         return prefix
 
     def open_box(self, part: Part, frame: Frame, prefix: str, is_text: bool) -> str:
@@ -192,8 +203,8 @@ class _Writer:
 
 
 def _entry_at(frames: list[Frame], shared: int) -> int:
-    """Return the index of the list entry that is the first container after the first *shared*, or
-    the first in a list that is; 0 if there is none.
+    """Return the index of the list entry that begins after the first *shared* containers, with or
+    without its list; 0 if another container begins first.
     """
     for number in range(shared, min(shared + 2, len(frames))):
         if frames[number].kind == ITEM:
@@ -234,10 +245,13 @@ def _continues(part: Part, last: Part) -> bool:
         return frame.kind == last.frames[shared].kind == ITEM
     if frame.kind == DEFINITION:
         return _is_text(last) and len(last.frames) <= shared + 1
-    if frame.kind == ITEM:
-        return True
-    if frame.kind not in (BULLETS, NUMBERS):
-        return False
+    return frame.kind == ITEM or (frame.kind in (BULLETS, NUMBERS) and _list_continues(part, last))
+
+
+def _list_continues(part: Part, last: Part) -> bool:
+    """Tell whether a list, which begins with a part, follows the last part without a blank line."""
+    shared = part.shared
+    frame = part.frames[shared]
     if shared and part.frames[shared - 1].kind == ITEM:
         # CommonMark: only a list that begins with 1 may interrupt a paragraph.
         return frame.kind == BULLETS or part.frames[shared + 1].entry == 1
@@ -260,26 +274,9 @@ def _marker(frames: list[Frame], number: int, sign: str) -> str:
 
 
 def _lines(part: Part) -> list[str]:
-    block = part.block
     if part.rows is not None:
         return _table(part.rows)
-    if block.tag in PREFORMATTED_TAGS:
-        fence = "`" * max(3, 1 + _longest_run(block.text))
-        lines = [fence + block.language, *block.text.split("\n"), fence]
-    elif part.role == SUMMARY:
-        lines = [f"<summary>{html_line(part)}</summary>"]
-    else:
-        line = _line(part)
-        if part.level:
-            line = line.replace(HARD_BREAK, " ")
-            lines = ["#" * part.level + " " + HEADING_END.sub(r"\\", line, count=1)]
-        elif part.role:
-            line = line.replace(HARD_BREAK, " ")
-            lines = [line]
-        else:
-            lines = line.split("\n")
-            if line[:2] in BOXES and _begins_entry(part):
-                lines[0] = BOXES[line[:2]] + lines[0][2:]
+    lines = _lines_of_text(part)
     before, after = _pictures(part.before), _pictures(part.after)
     if before and _begins_entry(part):  # the picture belongs to the list entry
         lines[0] = f"{before} {lines[0]}"
@@ -287,6 +284,26 @@ def _lines(part: Part) -> list[str]:
         lines = [before, "", *lines]
     if after:
         lines += ["", after]
+    return lines
+
+
+def _lines_of_text(part: Part) -> list[str]:
+    """Return the lines of a part that is no table, without its pictures."""
+    block = part.block
+    if block.tag in PREFORMATTED_TAGS:
+        fence = "`" * max(3, 1 + _longest_run(block.text))
+        return [fence + block.language, *block.text.split("\n"), fence]
+    if part.role == SUMMARY:
+        return [f"<summary>{html_line(part)}</summary>"]
+    line = _line(part)
+    if part.level:
+        line = HEADING_END.sub(r"\\", line.replace(HARD_BREAK, " "), count=1)
+        return ["#" * part.level + " " + line]
+    if part.role:
+        return [line.replace(HARD_BREAK, " ")]
+    lines = line.split("\n")
+    if line[:2] in BOXES and _begins_entry(part):
+        lines[0] = BOXES[line[:2]] + lines[0][2:]
     return lines
 
 
@@ -492,23 +509,26 @@ def _escape_plain(text: str, is_whole: bool = False) -> str:
 
 
 def _escape_signs(text: str, is_whole: bool) -> str:
+    lone = _Lone(text) if is_whole else None
     pieces: list[str] = []
     end = 0
     for brackets in SIMPLE_BRACKETS.finditer(text) if "[" in text else ():
         if is_whole or brackets.end() < len(text):  # a link or colon may follow the text
-            pieces += [_escape_between(text, end, brackets.start(), is_whole), brackets[0]]
+            pieces += [_escape_between(text, end, brackets.start(), lone), brackets[0]]
             end = brackets.end()
-    pieces.append(_escape_between(text, end, len(text), is_whole))
+    pieces.append(_escape_between(text, end, len(text), lone))
     return "".join(pieces)
 
 
-def _escape_between(text: str, start: int, end: int, is_whole: bool) -> str:
-    """Return *text* from *start* to *end*, escaped according to the text around each sign."""
+def _escape_between(text: str, start: int, end: int, lone: _Lone | None) -> str:
+    """Return *text* from *start* to *end*, escaped according to the text around each sign, except
+    for *lone* signs.
+    """
     pieces: list[str] = []
     for sign in ESCAPED.finditer(text, start):
         if sign.start() >= end:
             break
-        if not (is_whole and _is_alone(text, sign)):
+        if lone is None or not lone.has(sign):
             signs = "".join([f"\\{character}" for character in sign[0]])
             pieces += [text[start : sign.start()], signs]
             start = sign.end()
@@ -516,11 +536,19 @@ def _escape_between(text: str, start: int, end: int, is_whole: bool) -> str:
     return "".join(pieces)
 
 
-def _is_alone(text: str, sign: re.Match[str]) -> bool:
-    """Tell whether a sign of emphasis has no partner in its paragraph."""
-    if sign[0] in ("*", "~"):
-        return text.count(sign[0]) == 1
-    return sign[0][0] == "_" and EMPHASIS_END.search(text, sign.end()) is None
+class _Lone:
+    """Knows which signs of emphasis have no partner in a paragraph with a *text*."""
+
+    def __init__(self, text: str) -> None:
+        self._signs = [sign for sign in "*~" if text.count(sign) == 1]
+        self._last_end = -1  # where the last underscores stand that may end emphasis
+        for end in EMPHASIS_END.finditer(text) if "_" in text else ():
+            self._last_end = end.start()
+
+    def has(self, sign: re.Match[str]) -> bool:
+        if sign[0][0] == "_":
+            return self._last_end < sign.end()
+        return sign[0] in self._signs
 
 
 def _longest_run(text: str) -> int:

@@ -25,13 +25,17 @@ cdef class Outline:
     @cython.locals(block=CBlock, outline=Outline)
     cdef list _cell_parts(self, list blocks, Py_ssize_t outside, Py_ssize_t level)
     cdef add(self, CBlock block, Py_ssize_t level)
+    cdef bint _is_term(self, CBlock block, list frames) except -1
     cdef bint _is_title(self, CBlock block, list frames) except -1
     cdef tuple _frames(self, CBlock block, Py_ssize_t end)
+    cdef list _entry_before(self, list frames)
+    cdef bint _is_note(self, CBlock block, number) except -1
     cdef bint _is_written(self, str kind, number, list frames) except -1
     cdef list _without_lists(self, list frames)
     @cython.locals(shared=Py_ssize_t, most=Py_ssize_t)
     cdef _append(self, CPart part, list frames)
 
+cdef _leave_list(list frames)
 cdef bint _has(list frames, str kind) except -1
 @cython.locals(block=CBlock)
 cpdef list parts(blocks, CResolver resolver)

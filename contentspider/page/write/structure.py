@@ -126,13 +126,9 @@ class Outline:
         if label and block.text.strip(" []().") == label:
             return  # the block only repeats the marker at the beginning of the note
         frames, role = self._frames(block, len(block.within))
-        if role == TERM:
-            is_term = bool(frames) and frames[-1].kind == DEFINITIONS
-            if is_term and not level and block.tag not in PREFORMATTED_TAGS:
-                self.terms.add(frames[-1].number)
-            else:
-                role = ""
-        elif role == SUMMARY and not self._is_title(block, frames):
+        if role == TERM and not level and self._is_term(block, frames):
+            self.terms.add(frames[-1].number)
+        elif role == TERM or (role == SUMMARY and not self._is_title(block, frames)):
             role = ""
         if level:
             frames = self._without_lists(frames)
@@ -140,6 +136,11 @@ class Outline:
             while frames and frames[-1].kind in LISTS:
                 frames.pop()  # text of the list itself
         self._append(Part(block, self.resolver, level, role, self.labels), frames)
+
+    def _is_term(self, block: Block, frames: list[Frame]) -> bool:
+        """Tell whether the text in a ``dt`` is a term: it stands in a list of definitions."""
+        is_in_list = bool(frames) and frames[-1].kind == DEFINITIONS
+        return is_in_list and block.tag not in PREFORMATTED_TAGS
 
     def _is_title(self, block: Block, frames: list[Frame]) -> bool:
         """Tell whether the text in a ``summary`` is the title of its box: it comes first."""
@@ -159,19 +160,33 @@ class Outline:
             if kind in ROLES:
                 return frames, kind
             if kind == NOTE:
-                is_open = number not in self.ended and not self.outside
-                if is_open and block.note in self.labels:
+                if self._is_note(block, number):
                     frames = [Frame(kind, number, NO_NUMBER, self.labels[block.note])]
             elif kind in (ITEM, DEFINITION):
                 if self._is_written(kind, number, frames):
                     frames.append(Frame(kind, number, self.entries.get(number, NO_NUMBER)))
-                elif frames and frames[-1].kind in LISTS:
-                    frames.pop()
+                else:
+                    _leave_list(frames)
+            elif kind in LISTS:
+                frames += self._entry_before(frames)
+                frames.append(Frame(kind, number))
             elif kind != TABLE and not (kind == LINES and _has(frames, LINES)):
-                if kind not in LISTS and frames and frames[-1].kind in LISTS:
-                    frames.pop()  # it stands between the entries
+                _leave_list(frames)  # it stands between the entries
                 frames.append(Frame(kind, number))
         return frames, ""
+
+    def _entry_before(self, frames: list[Frame]) -> list[Frame]:
+        """Return the entry to which a list belongs that stands in another list (the last of
+        *frames*), but in none of its entries: the last one, if it has text of its own.
+        """
+        depth = len(frames)
+        if not depth or frames[-1].kind not in LISTS or self.frames[:depth] != frames:
+            return []
+        return [frame for frame in self.frames[depth : depth + 1] if frame.kind == ITEM]
+
+    def _is_note(self, block: Block, number: int) -> bool:
+        """Tell whether a footnote is written: it has a marker, and has not ended."""
+        return number not in self.ended and not self.outside and block.note in self.labels
 
     def _is_written(self, kind: str, number: int, frames: list[Frame]) -> bool:
         if number in self.ended or not frames or frames[-1].kind not in LISTS:
@@ -202,6 +217,12 @@ class Outline:
         self.begun.update([frame.number for frame in frames[shared:] if frame.kind == DETAILS])
         self.frames = frames
         self.parts.append(part)
+
+
+def _leave_list(frames: list[Frame]) -> None:
+    """Remove the innermost container if it is a list."""
+    if frames and frames[-1].kind in LISTS:
+        frames.pop()
 
 
 def _has(frames: list[Frame], kind: str) -> bool:

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from contentspider.page.tree.text import runs
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from contentspider.page.tree.blocks import Block
     from contentspider.site.arrays import Bools
@@ -24,14 +26,24 @@ def _any_of(phrases: str) -> str:
     return "(?:" + "|".join(phrases.strip().split("\n")) + ")"
 
 
-# Ids, classes and roles of consent notices: names with a word for the topic and one for the kind.
+# Ids, classes and roles of consent notices: names with a word for the topic and another one for the
+# kind (a form of consent is none), or the name of a product.
+_KINDS = (
+    "banner|notice|bar(?![a-z])|popup|modal|law|message|overlay|dialog|wall|alert|info|toast"
+    "|disclaimer|prompt|accept"
+)
 CONSENT = re.compile(
-    r"[#.\[](?:(?=[\w-]*(?:cookie|consent|gdpr|ccpa))(?=[\w-]*(?:banner|consent|notice|bar(?![a-z])"
-    r"|popup|modal|law|message|overlay|dialog|wall|alert|info|toast|disclaimer|prompt|accept))"
-    r"|onetrust|didomi|cmplz|cybotcookie|usercentrics|qc-cmp|truste|iubenda-cs|cky-|osano"
+    rf"[#.\[](?:(?=[\w-]*(?:cookie|gdpr|ccpa))(?=[\w-]*(?:consent|{_KINDS}))"
+    rf"|(?=[\w-]*consent)(?=[\w-]*(?:{_KINDS}))"
+    r"|onetrust|didomi|cmplz|cybotcookie|usercentrics|qc-cmp|truste(?![a-z])|iubenda-cs|cky-|osano"
     r"|cc-window|cc-banner)",
     re.IGNORECASE,
 )
+# The ids of a heading and of the section below it often are the heading's words, which tell its
+# topic: they are no names of notices.
+HEADING_ID = re.compile(r"(?<=/)(h[1-6])#[\w-]+")
+ID = re.compile(r"#([\w-]+)")
+HEADINGS = frozenset(["h1", "h2", "h3", "h4", "h5", "h6"])
 CONSENT_WORDS = (
     "cookie consent gdpr ccpa onetrust didomi cmplz usercentrics qc-cmp truste iubenda cky- osano"
     " cc-window cc-banner"
@@ -57,10 +69,10 @@ CONTROLS = re.compile(
 HELPFUL = re.compile(
     _any_of(
         r"""
-(?:was|is|did) (?:this|the) \w+(?: \w+)? (?:helpful|useful|helps?|answer)
-(?:was|is) this (?:helpful|useful)
+(?:was|is) (?:this(?: \w+){0,2}|the (?:page|article|information|content|answer)) (?:helpful|useful)
+did (?:this|the (?:page|article|information|content|answer))(?: \w+){0,2} (?:helps?|answer)
 did you find (?:this|what you)
-how (?:helpful|useful) was
+how (?:helpful|useful) was (?:this|the (?:page|article|information|content|answer))
 rate this (?:page|article)
 war (?:dies|die|der)\w* .{0,30}(?:hilfreich|nützlich)
 c(?:ette|et|e) .{0,30}-t-(?:elle|il) (?:été )?utile
@@ -83,6 +95,8 @@ LOADING = re.compile(
     r"|読み込み中?|加载中?|載入中|로딩 ?중?)(?: \w+){0,3}\W*\Z",
     re.IGNORECASE,
 )
+# What follows the question is at most the answers to choose from: "Yes No".
+QUESTION_END, MAX_ANSWER_CHARS = re.compile("[?？؟]"), 30
 MAX_QUESTION_CHARS, MAX_LOADING_CHARS, MAX_BESIDE_CHARS = 100, 50, 200
 # A notice has at most this share of the page's text, so that a page about cookies is none: by its
 # name, and by its words.
@@ -91,27 +105,59 @@ MAX_NAMED_SHARE, MAX_UNNAMED_SHARE, MAX_NOTICE_CHARS = 0.9, 0.4, 1_200
 
 def notices(blocks: Sequence[Block]) -> Bools:
     """Return for each block whether it belongs to a notice of the page."""
-    chars = sum(len(block.text) for block in blocks)
-    asks = {path: _asks(path) for path in {block.path for block in blocks}}
-    found = np.array([asks[block.path] for block in blocks], dtype=bool)
-    if _chars(blocks, found) > MAX_NAMED_SHARE * chars:
-        found[:] = False
-    for number, block in enumerate(blocks):
-        if len(block.text) <= MAX_QUESTION_CHARS and HELPFUL.match(block.text):
-            found |= _beside(blocks, number, MAX_BESIDE_CHARS)
-        elif len(block.text) <= MAX_NOTICE_CHARS and _asks_for_consent(block.text):
-            notice = _beside(blocks, number, MAX_NOTICE_CHARS)
-            if _is_notice(blocks, notice, chars):
-                found |= notice
-    if chars - _chars(blocks, found) <= MAX_LOADING_CHARS:
+    found = _named_notices(blocks)
+    chars = _chars(blocks)
+    for number in range(len(blocks)):
+        notice = _notice_at(blocks, number, chars)
+        found[notice.start : notice.stop] = True
+    if chars - _chars(compress(blocks, found.tolist())) <= MAX_LOADING_CHARS:
         found |= np.array([LOADING.match(block.text) is not None for block in blocks], dtype=bool)
     return found
 
 
-def _asks(path: str) -> bool:
-    """Tell whether names in a path say that an element asks for consent."""
+def _named_notices(blocks: Sequence[Block]) -> Bools:
+    """Return for each block whether names say that it asks for consent; none of them do if nearly
+    the whole page is named so.
+    """
+    topics = {"-".join(runs(block.text.lower())) for block in blocks if block.tag in HEADINGS}
+    asks = {path: _asks(path, topics) for path in {block.path for block in blocks}}
+    found = np.array([asks[block.path] for block in blocks], dtype=bool)
+    if _chars(compress(blocks, found.tolist())) > MAX_NAMED_SHARE * _chars(blocks):
+        found[:] = False
+    return found
+
+
+def _asks(path: str, topics: set[str]) -> bool:
+    """Tell whether names in a path say that an element asks for consent. *topics* has the words of
+    the page's headings as ids have them.
+    """
     low = path.lower()  # the words are searched first, which is much cheaper
-    return any(word in low for word in CONSENT_WORDS) and CONSENT.search(path) is not None
+    if not any(word in low for word in CONSENT_WORDS):
+        return False
+    names = ID.sub(lambda name: "" if name[1] in topics else name[0], HEADING_ID.sub(r"\1", low))
+    return CONSENT.search(names) is not None
+
+
+def _notice_at(blocks: Sequence[Block], number: int, chars: int) -> range:
+    """Return the numbers of the blocks of the notice that a block's words begin or ask for, an
+    empty range if they do not. The page has so many *chars*.
+    """
+    block = blocks[number]
+    size = len(block.text)
+    if size <= MAX_QUESTION_CHARS and _asks_for_help(block.text):
+        return _beside(blocks, number, MAX_BESIDE_CHARS)
+    is_link = 2 * block.link_chars > size  # such as "Cookie consent" in a footer
+    if size <= MAX_NOTICE_CHARS and not is_link and _asks_for_consent(block.text):
+        notice = _beside(blocks, number, MAX_NOTICE_CHARS)
+        if _is_notice(blocks[notice.start : notice.stop], chars):
+            return notice
+    return range(0)
+
+
+def _asks_for_help(text: str) -> bool:
+    """Tell whether a text asks whether the page was helpful, and says little else."""
+    _, *answers = QUESTION_END.split(text, maxsplit=1)
+    return HELPFUL.match(text) is not None and len("".join(answers)) <= MAX_ANSWER_CHARS
 
 
 def _asks_for_consent(text: str) -> bool:
@@ -119,33 +165,34 @@ def _asks_for_consent(text: str) -> bool:
     return has_word and ASKS_FOR_CONSENT.search(text) is not None
 
 
-def _chars(blocks: Sequence[Block], found: Bools) -> int:
-    return sum(len(block.text) for block in compress(blocks, found.tolist()))
+def _chars(blocks: Iterable[Block]) -> int:
+    return sum(len(block.text) for block in blocks)
 
 
-def _is_notice(blocks: Sequence[Block], notice: Bools, chars: int) -> bool:
-    """Tell whether text about cookies is a notice: a small part of the page, with controls."""
-    if _chars(blocks, notice) > MAX_UNNAMED_SHARE * chars:
+def _is_notice(notice: Sequence[Block], chars: int) -> bool:
+    """Tell whether blocks about cookies are a notice: a small part of the page, with controls."""
+    if _chars(notice) > MAX_UNNAMED_SHARE * chars:
         return False
     return any(
         block.tag == "button" or block.link_chars > len(block.text) // 2
-        for block in compress(blocks, notice.tolist())
+        for block in notice
         if len(block.text) <= MAX_LOADING_CHARS and CONTROLS.search(block.text)
     )
 
 
-def _beside(blocks: Sequence[Block], number: int, most: int) -> Bools:
-    """Return which blocks stand in the same element as a block, around it: the block alone, if they
-    have more than *most* characters.
+def _beside(blocks: Sequence[Block], number: int, most: int) -> range:
+    """Return the numbers of the blocks in the element around a block: its own alone, if they have
+    more than *most* characters.
     """
-    found = np.zeros(len(blocks), dtype=bool)
-    found[number] = True
+    alone = range(number, number + 1)
     around = blocks[number].path.rpartition("/")[0] + "/"
-    first, last = number, number
-    while first > 0 and blocks[first - 1].path.startswith(around):
+    if around.count("/") <= 1:
+        return alone
+    first, last, left = number, number, most - len(blocks[number].text)
+    while left >= 0 and first > 0 and blocks[first - 1].path.startswith(around):
         first -= 1
-    while last + 1 < len(blocks) and blocks[last + 1].path.startswith(around):
+        left -= len(blocks[first].text)
+    while left >= 0 and last + 1 < len(blocks) and blocks[last + 1].path.startswith(around):
         last += 1
-    if around.count("/") > 1 and sum(len(block.text) for block in blocks[first : last + 1]) <= most:
-        found[first : last + 1] = True
-    return found
+        left -= len(blocks[last].text)
+    return range(first, last + 1) if left >= 0 else alone

@@ -9,7 +9,7 @@ from contentspider.ground.encodings import PackedError
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.extras import require
 from contentspider.ground.fetch import FetchError
-from contentspider.page.input.body import is_binary
+from contentspider.page.input.body import may_be_html
 from contentspider.page.input.documents import document_kind, read_document, seconds_for
 from contentspider.page.input.files import unpacked
 from contentspider.page.input.page import Page
@@ -81,7 +81,7 @@ class Knowledge(NamedTuple):
             body = unpacked(body)
         except PackedError as error:
             raise ContentSpiderError(f"{name}: {error}") from error
-        if is_binary(body):
+        if not may_be_html(body):
             raise FetchError(f"{name} is not a page: it is not HTML", code="no-page")
         page = self.read(body, fetched.url, kind)
         if not page.content.blocks and (self.model or not hidden_text(page)):

@@ -53,39 +53,51 @@
     }
   }
 
-  async function suggest() {
+  // Gives up the search that is under way: its answer would replace the list that is in use.
+  function stop() {
+    clearTimeout(timer);
     if (request) request.abort();
-    const words = input.value;
-    if (words.trim().length < MIN_CHARS) return show([]);
+  }
+
+  async function suggest() {
+    if (input.value.trim().length < MIN_CHARS) return show([]);
     request = new AbortController();
     const parameters = new URLSearchParams(new FormData(form));
     parameters.set("typing", "1");
     parameters.set("limit", LIMIT);
     try {
       const answer = await fetch(`${server}/api/search?${parameters}`, { signal: request.signal });
-      if (answer.ok && input.value === words) show((await answer.json()).results);
+      if (answer.ok) show((await answer.json()).results);
     } catch (error) {
       if (error.name !== "AbortError") show([]);  // the form still works
     }
   }
 
-  input.addEventListener("input", () => {
-    clearTimeout(timer);
+  function suggestSoon() {
+    stop();
     timer = setTimeout(suggest, WAIT_MS);
-  });
+  }
+
+  input.addEventListener("input", suggestSoon);
   form.addEventListener("keydown", (event) => {
     const places = [input, ...list.querySelectorAll("a")];
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (event.key === "Escape") {
+      stop();
       show([]);
       input.focus();
     } else if (step && places.length > 1) {
       event.preventDefault();
+      stop();
       const place = places.indexOf(form.getRootNode().activeElement);
       places[(place + step + places.length) % places.length].focus();
     }
   });
   form.addEventListener("focusout", (event) => {
-    if (!form.contains(event.relatedTarget)) show([]);
+    if (form.contains(event.relatedTarget)) return;
+    stop();
+    show([]);
   });
+  // The visitor may have begun to type before this script was loaded.
+  if (input.value !== input.defaultValue && document.activeElement === input) suggestSoon();
 })();

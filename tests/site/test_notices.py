@@ -1,0 +1,59 @@
+"""Notices of pages that are judged alone, and text that only looks like them."""
+
+from __future__ import annotations
+
+import pytest
+
+from contentspider import extract_html
+
+TEXT = "".join(
+    f"<p>The ferry of route {number} leaves the quay at ten and comes back in the evening.</p>"
+    for number in range(5)
+)
+
+
+def shown(body: str) -> str:
+    return extract_html(f"<title>Ferry</title><main><h1>Ferry</h1>{TEXT}{body}{TEXT}</main>").text
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        "Was this trip helpful? We hope that it was, and that you will sail with us again soon.",
+        "How useful was the old lighthouse to the captains who came home in the fog?",
+        "Did the doctor help the captain?",
+    ],
+)
+def test_questions_about_other_things_stay(own: str) -> None:
+    assert own in shown(f"<p>{own}</p>")
+
+
+@pytest.mark.parametrize(
+    "opening",
+    [
+        "<div class=consent-form>",  # the consent of parents
+        "<div class=trusted-people>",
+        '<section id="cookie-consent"><h2>Cookie consent</h2>',
+    ],
+)
+def test_names_of_topics_are_no_notices(opening: str) -> None:
+    own = "Parents sign the form at the quay before their child may travel alone on the ferry."
+    assert own in shown(f"<article>{opening}<p>{own}</p></article>")
+
+
+def test_ids_of_headings_are_no_names_of_notices() -> None:
+    assert "The banner of the ship" in shown(
+        "<h2 id=cookie-banner>The banner of the ship</h2>" + TEXT
+    )
+
+
+def test_link_to_preferences_does_not_hide_its_neighbours() -> None:
+    links = "".join(f"<p><a href=/{name}>{name}</a></p>" for name in ("Prices", "Cookie consent"))
+    own = "The harbour office is open on all days of the week from nine in the morning."
+    assert own in shown(f"<div><p>{own}</p>{links}</div>")
+
+
+def test_many_notices_take_linear_time() -> None:
+    body = (TEXT + "<p>Was this page helpful?</p>") * 5_000
+    found = extract_html(f"<title>Ferry</title><main>{body}</main>")
+    assert "helpful" not in found.text
