@@ -36,7 +36,7 @@ ARTICLE = (
 )
 
 
-def article(number: int, links: str = "") -> str:
+def article(number: object, links: str = "") -> str:
     return ARTICLE.format(
         title=f"Page {number}", first=prose(number, 1), second=prose(number, 2), links=links
     )

@@ -34,25 +34,7 @@ def without_counter(line: str) -> str:
     return NUMBER.sub("0", line) if is_counter else line
 
 
-def numbered_places(
-    old_content: str, new: Page, new_content: str, slot_of: Callable[[str], str]
-) -> tuple[str, ...]:
-    """Return the places of short lines that differ only in their numbers.
-
-    The result is empty if anything else in the two contents differs.
-    """
-    before, now = old_content.splitlines(), new_content.splitlines()
-    if len(before) != len(now):
-        return ()
-    changed = [pair for pair in zip(before, now, strict=True) if pair[0] != pair[1]]
-    paths = {block.text: block.path for block in new.content.blocks}
-    for old_line, new_line in changed:
-        if new_line not in paths or not _differ_in_numbers(old_line, new_line):
-            return ()
-    return tuple(sorted({place_of(slot_of(paths[line]), line) for _, line in changed}))
-
-
-def _differ_in_numbers(old_line: str, new_line: str) -> bool:
+def differ_in_numbers(old_line: str, new_line: str) -> bool:
     """Tell whether two versions of a short line differ only in numbers that are not prices."""
     if len(new_line) > MAX_CHARS or PRICE.search(f"{old_line} {new_line}"):
         return False

@@ -11,10 +11,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from contentspider.recrawl.changes import (
+    AGES,
+    ALTERNATING,
     BY_FIELDS,
     BY_MODEL,
     BY_PAGE,
     CHANGED,
+    COUNTERS,
     MOVED,
     NEW,
     REFILTERED,
@@ -33,8 +36,8 @@ class Facts:
     *difference*: `BY_PAGE` if the page has another text, `BY_MODEL` if only the choice of blocks
     differs, "" if nothing differs. *ratio*: share of the content that differs, 0 to 1.
     *is_new*: the page was not read before. *is_moved*: the previous version had another address.
-    The other fields are only set with `BY_PAGE`. *numbered*: places where numbers differ, if no
-    other text does. *is_recut*: the choice of blocks differs, too. *is_caption*: the content is
+    The other fields are only set with `BY_PAGE`. *has_ages*, *numbered* and *slots* are as in
+    `Differences`. *is_recut*: the choice of blocks differs, too. *is_caption*: the content is
     pictures with captions. *lines*: keys of the differing lines (`contentspider.recrawl.template`).
     *is_remodelled* is set with any difference and without one: another model has filtered the
     previous version, or the model does not know the template of the page.
@@ -47,7 +50,9 @@ class Facts:
     ratio: float = 0.0
     is_new: bool = False
     is_moved: bool = False
+    has_ages: bool = False
     numbered: tuple[str, ...] = ()
+    slots: tuple[str, ...] = ()
     is_recut: bool = False
     is_caption: bool = False
     lines: tuple[str, ...] = ()
@@ -60,10 +65,12 @@ class Knowledge:
     """Results from other pages of a site that explain the difference of a page.
 
     *counters*: places of counters. *template*: lines of the template that changed on many pages.
+    *alternating*: keys of slots whose texts alternate.
     """
 
     counters: Collection[str] = ()
     template: TemplateLines | None = None
+    alternating: Collection[str] = ()
 
 
 NO_KNOWLEDGE = Knowledge()
@@ -73,12 +80,13 @@ NEW_PAGE = Facts(BY_PAGE, 1.0, is_new=True)
 @dataclass(frozen=True, slots=True)
 class Change:
     """How a page changed, and the cause (see `contentspider.recrawl.changes`). *ratio* is the share
-    of the content that differs.
+    of the content that differs. *ignored* names the differences that do not count as a change.
     """
 
     change: str
     cause: str
     ratio: float
+    ignored: str = ""
 
 
 def judge(facts: Facts, knowledge: Knowledge = NO_KNOWLEDGE) -> Change:
@@ -87,7 +95,7 @@ def judge(facts: Facts, knowledge: Knowledge = NO_KNOWLEDGE) -> Change:
     A page whose content is the same is changed if an own field has another value.
 
     >>> judge(Facts("page", 0.2, numbered=("p",)), Knowledge(counters={"p"}))
-    Change(change='unchanged', cause='', ratio=0.0)
+    Change(change='unchanged', cause='', ratio=0.0, ignored='counters')
     """
     cause = _cause(facts, knowledge)
     ratio = facts.ratio if cause else 0.0
@@ -97,7 +105,9 @@ def judge(facts: Facts, knowledge: Knowledge = NO_KNOWLEDGE) -> Change:
         return Change(NEW, cause, ratio)
     if cause == BY_MODEL:
         return Change(REFILTERED, cause, ratio)
-    return Change(CHANGED if cause else UNCHANGED, cause, ratio)
+    if cause:
+        return Change(CHANGED, cause, ratio)
+    return Change(UNCHANGED, cause, ratio, ", ".join(_ignored(facts, knowledge)))
 
 
 def _cause(facts: Facts, knowledge: Knowledge) -> str:
@@ -108,9 +118,18 @@ def _cause(facts: Facts, knowledge: Knowledge) -> str:
 def _content_cause(facts: Facts, knowledge: Knowledge) -> str:
     if facts.difference != BY_PAGE:
         return facts.difference
-    if facts.numbered and (facts.is_caption or are_counters(facts.numbered, knowledge.counters)):
+    if _ignored(facts, knowledge):
         return BY_MODEL if facts.is_recut else ""
     if facts.is_moved or knowledge.template is None:
         return BY_PAGE
     is_template = knowledge.template.are_all(facts.lines, facts.is_remodelled)
     return BY_MODEL if is_template else BY_PAGE
+
+
+def _ignored(facts: Facts, knowledge: Knowledge) -> list[str]:
+    """Return the names of all differences of a page, if none of them matters to its readers."""
+    is_counted = facts.is_caption or are_counters(facts.numbered, knowledge.counters)
+    if not is_counted or not set(facts.slots).issubset(knowledge.alternating):
+        return []
+    found = {AGES: facts.has_ages, COUNTERS: facts.numbered, ALTERNATING: facts.slots}
+    return [name for name, has in found.items() if has]

@@ -156,6 +156,11 @@ def _counts(stats: Mapping[str, Any], items: int, outputs: Sequence[str], models
     changed = [f"{number:,} {kind}" for kind in CHANGES if (number := count(f"changes/{kind}"))]
     if changed:
         lines.append(f"pages:  {', '.join(changed)} (contentspider changes lists them)")
+    if ignored := count("changes/ignored"):
+        lines.append(
+            f"ignored: {ignored:,} unchanged pages differ in ages, counters or alternating texts"
+            " (contentspider changes --only unchanged lists them)"
+        )
     lines += _broken(count("changes/broken"), count("changes/newly_broken"))
     if unseen := count("changes/kept"):
         lines.append(f"kept:   {unseen:,} known pages were not read, and stay as they were")

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from contentspider.crawl.revisits.comparison import PageComparison
+from contentspider.crawl.revisits.knowledge import CrawlKnowledge
 from contentspider.page.input.page import Page
 
 
@@ -28,6 +29,6 @@ def test_fields_of_page_that_history_does_not_keep_are_compared_under_one_model(
     base: Any = SimpleNamespace(id="1", content_hash="a", model="m1")
     fields = {"content_hash": "a", "model_version": model, "fields": {"price": 11.5}}
     state: Any = SimpleNamespace(is_outdated=False)
-    comparison = PageComparison(history, refilter, has_own_fields=True)
+    comparison = PageComparison(history, refilter, CrawlKnowledge({}, {}), has_own_fields=True)
     facts = comparison.facts(base, fields, Page.from_html("<p>Tea"), "", state)
     assert facts.fields == changes

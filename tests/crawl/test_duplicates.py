@@ -269,3 +269,33 @@ def test_pages_beyond_last_one_are_no_items(tmp_path: Path, site: Site) -> None:
         str(item["url"]).removeprefix(site.url) for item in read_jsonl(tmp_path / "pages.jsonl")
     }
     assert again == found
+
+
+@pytest.mark.parametrize("thing", ["month", "photo"])
+def test_gap_in_sequence_does_not_end_it(tmp_path: Path, site: Site, thing: str) -> None:
+    menu = f"<nav><p>{prose('menu', 1)}</p><p>{prose('menu', 2)}</p></nav>"
+    full = (1, 2, 9) if thing == "month" else (9, 14)
+
+    def answer(path: str) -> tuple[int, str, bytes]:
+        kind, (_, folder, *rest) = "text/html; charset=utf-8", path.split("/")
+        if path == "/" or folder == "talk":
+            return 200, kind, article(path, f"<a href=/{thing}/1>x</a>").encode()
+        if folder != thing or not rest[0].isdigit():
+            return 404, kind, b"<p>none"
+        number = int(rest[0])
+        talks = "".join(f"<p><a href=/talk/{number}{x}>{prose(number, x)}</a></p>" for x in "ab")
+        body = talks if number in full else "<p>Nothing</p>"
+        title = f"{thing} {number}"
+        following = f"<a href=/{thing}/{number + 1}>Next</a>" if number < 500 else ""
+        html = f"<title>{title}</title>{menu}<main><h1>{title}</h1>{body}</main>{following}"
+        return 200, kind, html.encode()
+
+    site.answer = answer
+    run("crawl", site.url, "--own-site", cwd=tmp_path)
+    found = {
+        str(item["url"]).removeprefix(site.url) for item in read_jsonl(tmp_path / "pages.jsonl")
+    }
+    assert {path for path in found if "talk" in path} == {
+        f"/talk/{number}{x}" for number in full for x in "ab"
+    }
+    assert len([path for path in site.requests if path.startswith(f"/{thing}/")]) < 50

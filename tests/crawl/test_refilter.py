@@ -246,9 +246,10 @@ def test_pages_with_known_counters_are_not_read_again() -> None:
         pages=SimpleNamespace(plain_counts=list, all_found=all_found),
         answers=SimpleNamespace(of=lambda _: Answer()),
     )
-    knowledge = CrawlKnowledge({SITE: {place}})
-    assert asyncio.run(knowledge.learn(book, (), cast("Any", None), no_pause)) == {}
+    knowledge = CrawlKnowledge({SITE: {place}}, {})
+    learned = asyncio.run(knowledge.learn(book, (), cast("Any", None), no_pause))
+    assert (learned.counters, learned.slots) == ({}, {})
     assert judge(facts[0], knowledge.of(SITE)).change == "unchanged"
     assert judge(facts[0], knowledge.of("other.org")).change == "changed"
     with pytest.raises(AssertionError, match="are read"):
-        asyncio.run(CrawlKnowledge({}).learn(book, (), cast("Any", None), no_pause))
+        asyncio.run(CrawlKnowledge({}, {}).learn(book, (), cast("Any", None), no_pause))

@@ -14,10 +14,10 @@ from contentspider.recrawl.counters import (
     MIN_PAGES,
     Counters,
     are_counters,
-    numbered_places,
     place_of,
     without_counter,
 )
+from contentspider.recrawl.places import differences
 from tests.sites import article, prose
 from tests.whole.test_recrawls import Recrawls
 
@@ -50,7 +50,8 @@ class Counting(Recrawls):
 
 def places(before: str, now: str) -> tuple[str, ...]:
     page = Page.from_html("".join(f"<p>{line}</p>" for line in now.splitlines()))
-    return numbered_places(before, page, now, lambda path: path)
+    found = differences((before, now), (None, page), lambda path: path)
+    return () if found.slots else found.numbered
 
 
 def test_number_unchanged_according_to_server_is_counter_on_enough_pages() -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
 from contentspider.recrawl.judge import NEW_PAGE, Change, Facts, Knowledge, judge
@@ -18,6 +21,9 @@ EDITED = Facts("page", 0.3, lines=("+edit@",))
 COUNTED = Facts("page", 0.1, numbered=(VIEWS,))
 RECUT = Facts("page", 0.1, numbered=(VIEWS,), is_recut=True)
 NOTICED = Facts("page", 0.2, lines=(NOTICE,))
+QUOTED = Facts("page", 0.1, has_ages=True, numbered=(VIEWS,), slots=("q",))
+EACH = "ages, counters, alternating texts"
+CHANGED = ("changed", "page", 0.1)
 PRICE = (("price", 12.9, 11.5),)
 ALL = Knowledge({VIEWS}, TEMPLATE)
 
@@ -32,7 +38,14 @@ ALL = Knowledge({VIEWS}, TEMPLATE)
         (COUNTED, ("changed", "page", 0.1)),
         (RECUT, ("changed", "page", 0.1)),
         (NOTICED, ("changed", "page", 0.2)),
-        (Facts("page", 0.1, numbered=(VIEWS,), is_caption=True), ("unchanged", "", 0.0)),
+        (
+            Facts("page", 0.1, numbered=(VIEWS,), is_caption=True),
+            ("unchanged", "", 0.0, "counters"),
+        ),
+        (Facts("page", 0.1, has_ages=True), ("unchanged", "", 0.0, "ages")),
+        (Facts("page", 0.1, has_ages=True, slots=("q",)), ("changed", "page", 0.1)),
+        (Facts("page", 0.1, has_ages=True, numbered=(VIEWS,)), ("changed", "page", 0.1)),
+        (Facts("page", 0.1, has_ages=True, is_recut=True), ("refiltered", "model", 0.1)),
         (Facts("page", 0.3, is_caption=True), ("changed", "page", 0.3)),
         (Facts("", is_moved=True), ("moved", "", 0.0)),
         (Facts("model", 0.3, is_moved=True), ("moved", "model", 0.3)),
@@ -44,7 +57,7 @@ ALL = Knowledge({VIEWS}, TEMPLATE)
     ],
 )
 def test_change_is_judged_by_page_alone_without_knowledge(
-    facts: Facts, change: tuple[str, str, float]
+    facts: Facts, change: tuple[Any, ...]
 ) -> None:
     assert judge(facts) == Change(*change)
 
@@ -52,8 +65,12 @@ def test_change_is_judged_by_page_alone_without_knowledge(
 @pytest.mark.parametrize(
     ("facts", "knowledge", "change"),
     [
-        (COUNTED, ALL, ("unchanged", "", 0.0)),
-        (COUNTED, Knowledge({"div/span"}), ("unchanged", "", 0.0)),
+        (COUNTED, ALL, ("unchanged", "", 0.0, "counters")),
+        (COUNTED, Knowledge({"div/span"}), ("unchanged", "", 0.0, "counters")),
+        (QUOTED, Knowledge({VIEWS}, alternating={"q"}), ("unchanged", "", 0.0, EACH)),
+        (QUOTED, Knowledge({VIEWS}, alternating={"r"}), ("changed", "page", 0.1)),
+        (QUOTED, Knowledge((), alternating={"q"}), ("changed", "page", 0.1)),
+        (replace(QUOTED, slots=("p", "q")), Knowledge({VIEWS}, None, {"q"}), CHANGED),
         (COUNTED, Knowledge({"div/b"}), ("changed", "page", 0.1)),
         (RECUT, ALL, ("refiltered", "model", 0.1)),
         (NOTICED, ALL, ("refiltered", "model", 0.2)),
@@ -69,6 +86,6 @@ def test_change_is_judged_by_page_alone_without_knowledge(
     ],
 )
 def test_knowledge_of_other_pages_changes_judgement(
-    facts: Facts, knowledge: Knowledge, change: tuple[str, str, float]
+    facts: Facts, knowledge: Knowledge, change: tuple[Any, ...]
 ) -> None:
     assert judge(facts, knowledge) == Change(*change)

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from contentspider.recrawl.changes import BY_MODEL, BY_PAGE
-from contentspider.recrawl.counters import is_captioned_picture, numbered_places
+from contentspider.recrawl.counters import is_captioned_picture
 from contentspider.recrawl.difference import (
     change_ratio,
     is_recut,
@@ -15,6 +15,7 @@ from contentspider.recrawl.difference import (
     without_recut,
 )
 from contentspider.recrawl.judge import NEW_PAGE, Facts
+from contentspider.recrawl.places import differences
 from contentspider.recrawl.template import differing_lines
 from contentspider.site.models.identity import UNFILTERED
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from contentspider.crawl.learning.models import SiteState
+    from contentspider.crawl.revisits.knowledge import CrawlKnowledge
     from contentspider.crawl.revisits.refilter import Refilter
     from contentspider.page.input.page import Page
     from contentspider.state.book.known import KnownPages
@@ -33,9 +35,16 @@ class PageComparison:
     the crawl has fields of the user, and their values are compared, too.
     """
 
-    def __init__(self, known: KnownPages, refilter: Refilter, has_own_fields: bool) -> None:
+    def __init__(
+        self,
+        known: KnownPages,
+        refilter: Refilter,
+        knowledge: CrawlKnowledge,
+        has_own_fields: bool,
+    ) -> None:
         self._known = known
         self._refilter = refilter
+        self._knowledge = knowledge
         self._has_own_fields = has_own_fields
 
     def facts(
@@ -103,38 +112,46 @@ class PageComparison:
             return replace(facts, difference=BY_MODEL)
         facts = replace(facts, difference=BY_PAGE)
         contents = (previous_content, content)
-        if is_remodelled and stored_page is not None:
-            contents = own_differences(stored_page, previous_content, page, content)
-            if contents == ("", ""):
-                return replace(facts, difference=BY_MODEL)
-        return self._page_facts(facts, contents, stored_page, page, content, state)
+        return self._page_facts(facts, contents, (stored_page, page), fields, state)
 
     def _page_facts(
         self,
         facts: Facts,
         contents: tuple[str, str],
-        stored_page: Page | None,
-        page: Page,
-        content: str,
+        pages: tuple[Page | None, Page],
+        fields: Mapping[str, Any],
         state: SiteState,
     ) -> Facts:
-        """Return the *facts* of a page with another text, with its differing numbers or lines. The
-        *contents* of the known page and of the page are whole, or only their differing lines.
+        """Return the *facts* of a page with another text, with the differences of its *contents*
+        before and now. Text is no difference that the other page has, but outside of its content.
         """
         slot_of = partial(self._refilter.slot_of, state.key)
-        places = numbered_places(contents[0], page, contents[1], slot_of)
-        is_cut = facts.is_remodelled and bool(places)
-        if not places and stored_page is not None:
-            cut = without_recut(stored_page, contents[0], page, contents[1])
-            places = numbered_places(cut[0], page, cut[1], slot_of)
-            is_cut = bool(places)
-        if places:  # `differing_lines` ignores lines that differ in numbers alone
-            is_caption = is_captioned_picture(page, content)
-            return replace(facts, numbered=places, is_recut=is_cut, is_caption=is_caption)
+        compare = partial(
+            differences, pages=pages, slot_of=slot_of, language=fields.get("language") or ""
+        )
+        found, is_cut = compare(contents), False
+        stored_page, page = pages
+        alternating = self._knowledge.of(state.key).alternating
         lines: tuple[str, ...] = ()
-        if stored_page is not None:
+        if not set(found.slots).issubset(alternating) and stored_page is not None:
+            if facts.is_remodelled:
+                contents = own_differences(stored_page, contents[0], page, contents[1])
+                if contents == ("", ""):
+                    return replace(facts, difference=BY_MODEL)
             lines = differing_lines(stored_page, contents[0], page, contents[1], slot_of)
-        return replace(facts, lines=lines)
+            cut = without_recut(stored_page, contents[0], page, contents[1])
+            found_in_cut = compare(cut)
+            if set(found_in_cut.slots) < set(found.slots):
+                found, is_cut = found_in_cut, True
+        return replace(
+            facts,
+            has_ages=found.has_ages,
+            numbered=found.numbered,
+            slots=found.slots,
+            lines=lines if found.slots else (),
+            is_recut=is_cut,
+            is_caption=bool(found.numbered) and is_captioned_picture(page, fields["content"]),
+        )
 
     def _is_only_filtered(
         self,

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from contentspider.ground.errors import DAMAGE
 from contentspider.recrawl.changes import LIVE
-from contentspider.recrawl.counters import numbered_places
 from contentspider.recrawl.difference import text_hash
+from contentspider.recrawl.places import differences
 from contentspider.site.models.identity import page_id
 
 if TYPE_CHECKING:
@@ -56,8 +56,8 @@ class KnownCopies:
             return ""
         known_content = self._newest_content(original)
         # If the server answered 304 for the original, the book has older counters for it.
-        is_same = known_content == content or numbered_places(known_content, page, content, str)
-        return original if is_same else ""
+        differing = differences((known_content, content), (None, page), str)
+        return original if not differing.slots else ""
 
     def _newest_content(self, page: str) -> str:
         """Return the content of a visited page, "" if it is damaged."""

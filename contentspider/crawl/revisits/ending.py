@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from contentspider.crawl.revisits.copies import KnownCopies
     from contentspider.crawl.revisits.due_pages import Lastmods
     from contentspider.crawl.revisits.gone import Exclusion, Pause
-    from contentspider.crawl.revisits.knowledge import CrawlKnowledge
+    from contentspider.crawl.revisits.knowledge import CrawlKnowledge, Learned
     from contentspider.crawl.revisits.refilter import Refilter
     from contentspider.state.book.book import Book
     from contentspider.state.outcome import Ending
@@ -91,7 +91,7 @@ class CrawlEnd:
         await settlement.settle(pause, is_visited=True)
         pause = partial(report, "copies, counters and lines of the template")
         await self._complete_copies(pause)
-        counters = await self._knowledge.learn(book, self.distrusted, self._refilter, pause)
+        learned = await self._knowledge.learn(book, self.distrusted, self._refilter, pause)
         await pause()
         stale = {site for site in self.stale if not self._is_relearned(site)}
         await settlement.judge_again(stale, pause)
@@ -117,11 +117,12 @@ class CrawlEnd:
         await self._write_anchors(pause)
         await pause()
         lastmods = await self._lastmods.count(pause)
-        counts.update(book.changes.counts())
+        counts.update(book.changes.counts(), ignored=book.changes.ignored())
         # From here on everything is written in one transaction, without a pause.
-        for site, places in counters.items():
+        for site, places in learned.counters.items():
             for place in places:
                 book.sites.add_counter(site, place)
+        self._write_slots(learned)
         for site, site_counts in lastmods.items():
             book.sites.set_lastmods(site, site_counts)
         book.dead_links.forget()
@@ -132,6 +133,18 @@ class CrawlEnd:
         book.own_answers.replace(book.own_texts.answers())
         book.publish(gone.is_complete)
         return counts
+
+    def _write_slots(self, learned: Learned) -> None:
+        """Record the slots that alternate, and log those that did not so far."""
+        known = self._book.alternating.slots()
+        for site, slots in learned.slots.items():
+            for key in slots.names.keys() - known.get(site, ()):
+                logger.info(
+                    "%s: the text alternates, and does not count: %s", site, slots.names[key]
+                )
+            self._book.alternating.replace(
+                site, slots.names, slots.histories, self._book.runs.crawl
+            )
 
     def _write_refused(self) -> dict[str, int]:
         """Record which sites' models this crawl refused. Return in how many crawls in a row before

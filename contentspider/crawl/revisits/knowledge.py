@@ -1,11 +1,15 @@
-"""The counters of a site and the changed lines of its template, found in all pages of a crawl."""
+"""The counters of a site, its texts that alternate and the changed lines of its template, found in
+all pages of a crawl.
+"""
 
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+from contentspider.crawl.revisits.slot_watch import SlotWatch
 from contentspider.ground.errors import DAMAGE
 from contentspider.recrawl.changes import BY_PAGE
 from contentspider.recrawl.counters import Counters
@@ -18,29 +22,34 @@ if TYPE_CHECKING:
 
     from contentspider.crawl.revisits.gone import Pause
     from contentspider.crawl.revisits.refilter import Refilter
+    from contentspider.crawl.revisits.slot_watch import WatchedSlots
     from contentspider.state.book.book import Book
     from contentspider.state.book.pages import PageVersion
 
 
 class CrawlKnowledge:
     """The knowledge of a crawl about each of its sites. At first it has only the places of the
-    *counters* that earlier crawls have found. At the end of the crawl, `learn` adds the results of
-    the crawl's own visits.
+    *counters*, and the keys of *alternating* slots, that earlier crawls have found. At the end of
+    the crawl, `learn` adds the results of the crawl's own visits.
     """
 
-    def __init__(self, counters: Mapping[str, Collection[str]]) -> None:
+    def __init__(
+        self, counters: Mapping[str, Collection[str]], alternating: Mapping[str, Collection[str]]
+    ) -> None:
         self._counters = {site: set(places) for site, places in counters.items()}
+        self._alternating = {site: frozenset(slots) for site, slots in alternating.items()}
         self._templates: dict[str, TemplateLines] = {}
 
     def of(self, site: str) -> Knowledge:
         """Return the knowledge of a site so far."""
-        return Knowledge(self._counters.get(site, ()), self._templates.get(site))
+        counters, slots = self._counters.get(site, ()), self._alternating.get(site, ())
+        return Knowledge(counters, self._templates.get(site), slots)
 
     async def learn(
         self, book: Book, distrusted: Collection[str], refilter: Refilter, pause: Pause
-    ) -> Mapping[str, set[str]]:
-        """Find the template's lines and the counters in all visits of a crawl; return the places of
-        the counters by site.
+    ) -> Learned:
+        """Find the template's lines, the counters and the slots that alternate in all visits of a
+        crawl; return the places of the counters, and the slots, by site.
 
         A *distrusted* site has called changed pages unchanged, so its "not modified" answers do not
         show counters. *pause* is called after each visit.
@@ -48,6 +57,7 @@ class CrawlKnowledge:
         differences = _Differences(distrusted)
         for site, count in book.pages.plain_counts():
             differences.add_plain(site, count)
+        alternation = SlotWatch(book, refilter)
         await pause()
         for version in book.pages.all_found("AND facts != ''"):
             with suppress(*DAMAGE):
@@ -55,12 +65,23 @@ class CrawlKnowledge:
                 is_check = book.answers.of(version.address).is_check
                 cause = judge(facts, self.of(site)).cause if facts.numbered else ""
                 differences.add(site, facts, is_check, is_proof=cause == BY_PAGE)
+                alternation.add(version, facts.slots)
             await pause()
         counters = await _find_counters(differences, book, refilter, pause)
         self._templates = differences.templates
         for site, places in counters.items():
             self._counters.setdefault(site, set()).update(places)
-        return counters
+        slots = await alternation.find(pause)
+        self._alternating |= {site: frozenset(found.names) for site, found in slots.items()}
+        return Learned(counters, slots)
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """What a crawl has found by site: the places of *counters*, and the slots that alternate."""
+
+    counters: Mapping[str, set[str]]
+    slots: Mapping[str, WatchedSlots]
 
 
 class _Differences:
@@ -91,7 +112,7 @@ class _Differences:
         template.add(facts.lines, facts.is_remodelled)
         if is_proof:
             self.numbered.setdefault(site, []).append(facts.numbered)
-            if is_check and site not in self._distrusted:
+            if is_check and not facts.slots and site not in self._distrusted:
                 self.same.setdefault(site, []).append(facts.numbered)
 
 

@@ -70,10 +70,10 @@ class Revisits:
         # Returns the state of a site. A resumed crawl loads the models of other sites, too.
         self.state_of: Callable[[str], SiteState | None] = self._states.get
         self._refilter = Refilter(book, self._states, options, failures)
+        self._knowledge = CrawlKnowledge(book.sites.counters(), book.alternating.slots())
         self._comparison = PageComparison(
-            self._known, self._refilter, bool(options.fields_file.fields)
+            self._known, self._refilter, self._knowledge, bool(options.fields_file.fields)
         )
-        self._knowledge = CrawlKnowledge(book.sites.counters())
         self.lastmods = Lastmods(book)
         self.known_copies = KnownCopies(book, self._refilter)
         self.own_answers = book.own_answers
@@ -224,13 +224,16 @@ class Revisits:
 
     def unchanged_page(self, page_id: str, key: bytes) -> Page | None:
         """Return a page that the server did not send as `KnownPage`, if its result has this *key*
-        (`Reading`) and its item is not damaged; otherwise None.
+        (`Reading`) and its item is as new as the page; otherwise None. With ``--only changed``, an
+        item stays if only such things as counters differ.
         """
         version = self._known.page(page_id)
         reading = Reading.load(version.reading) if version is not None else None
         if version is None or reading is None or reading.key != key:
             return None
         item = self._known.item_in(version.item)
+        if item and item.get("content_hash", version.content_hash) != version.content_hash:
+            return None
 
         def read() -> Page:
             page = self.stored_page(page_id)
@@ -335,5 +338,6 @@ def _reading(hand: ItemBinding, answer: Answer) -> bytes:
 
 def _has_changed(facts: Facts, change: Change) -> bool:
     """Tell whether the page itself has changed. A server's software ignores changes of counters."""
-    by_page = change.cause == BY_FIELDS or (change.cause == BY_PAGE and not facts.numbered)
+    has_text = bool(facts.slots) or not facts.numbered
+    by_page = change.cause == BY_FIELDS or (change.cause == BY_PAGE and has_text)
     return change.change == CHANGED and by_page

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from enum import Enum
 from hashlib import blake2b
 from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
@@ -27,6 +28,10 @@ if TYPE_CHECKING:
 
 NUMBER = re.compile(r"\d+")
 MAX_LISTINGS = 10_000  # sequences that are remembered
+# So many pages in a row may repeat the one before them, as empty months of an archive do. On 19
+# whole sites the longest row of pages without new text was 17.
+MAX_GAP = 20
+MAX_LAST_PAGES = 1_000  # sequences whose last page is remembered
 MAX_DIGITS = 6  # of the number of a page in a sequence
 MAX_LABEL_CHARS = 100  # of a text or a link that may only name the number of its page
 INDEX_NAME = re.compile(r"/(?:index|default)\.(?:x?html?|php|aspx?|jsp)$", re.IGNORECASE)
@@ -52,6 +57,10 @@ class Duplicates:
         self._unknown: set[str] = set()
         # Sequences of pages that have led to other pages.
         self._listings: LocalCache[str, None] = LocalCache(MAX_LISTINGS)
+        # By page that repeats the one before it, how many pages do so in a row.
+        self._gaps: LocalCache[str, int] = LocalCache(MAX_LISTINGS)
+        # By sequence, its last page that repeated none.
+        self._last: LocalCache[str, _Last] = LocalCache(MAX_LAST_PAGES)
         # The claims of the last page and address, which are needed several times.
         self._last_claims: tuple[Page | None, str, list[bytes]] = (None, "", [])
 
@@ -164,7 +173,7 @@ class Duplicates:
 
     def repeats(
         self, address: str, previous: str, page: Page, row: int, new_links: Iterable[str]
-    ) -> bool:
+    ) -> Repeat:
         """Tell whether a page has nothing but the text of the page before it in a sequence, at the
         address *previous*: beyond the last page, some sites repeat it, or say that there is none.
         A page with *new_links*, but to its own sequence, has more. A short text is not enough,
@@ -172,11 +181,11 @@ class Duplicates:
         """
         place = _Numbered.read(address)
         if place is None or as_known(page) is not None:
-            return False
+            return Repeat.NO
         sequence = place.sequence
         if any(_sequence_of(link) != sequence for link in new_links):
             self._listings[sequence] = None
-            return False
+            return Repeat.NO
         is_long = sum(len(block.text) for block in page.content.blocks) >= MIN_TEXT_CHARS
         may_repeat = is_long or sequence in self._listings
         is_next = _sequence_of(previous) == sequence
@@ -184,17 +193,47 @@ class Duplicates:
         with self._keeper.guarded:
             is_known = self._keeper.book.claims.has([key], row)
             if is_known or (is_next and self._is_known(previous, key)):
-                return is_next and may_repeat
+                self._keeper.book.claims.claim([key], row)
+                may_repeat = may_repeat and is_next
+                return self._gap_or_end(address, previous, key) if may_repeat else Repeat.NO
             self._keeper.book.claims.claim([key], row)
-        return False
+        self._note_last(sequence, key, page)
+        return Repeat.NO
+
+    def _note_last(self, sequence: str, key: bytes, page: Page) -> None:
+        """Note a page of a sequence that repeats none."""
+        texts = {hash(block.text): len(block.text) for block in page.content.blocks}
+        before = self._last.get(sequence)
+        own = sum(texts[text] for text in texts.keys() - before.texts) if before else 0
+        self._last[sequence] = _Last(key, set(texts), own)
+
+    def _gap_or_end(self, address: str, previous: str, key: bytes) -> Repeat:
+        """Tell whether a sequence ends with a page that repeats the one before it. The repetition
+        of a long text is beyond the last page. A page without a text of its own may be a gap, such
+        as an empty month, unless `MAX_GAP` are in a row.
+        """
+        count = self._gaps[address] = self._gaps.get(previous, 0) + 1
+        place = _Numbered.read(previous)
+        if place is not None and place.sequence not in self._last:
+            for number in (place.number - 1, place.number):
+                known = place._replace(number=number)
+                if page := self._unsent_page(known.address):
+                    self._note_last(known.sequence, _key(_sequence_text(known, page)), page)
+        last = self._last.get(_sequence_of(address))
+        is_of_last = last is not None and last.key == key and last.own >= MIN_TEXT_CHARS
+        return Repeat.END if is_of_last or count >= MAX_GAP else Repeat.GAP
 
     def _is_known(self, address: str, key: bytes) -> bool:
         """Tell whether a page that this crawl did not read again has a text in a sequence."""
-        place, revisits = _Numbered.read(address), self._keeper.revisits
-        if place is None or revisits is None or revisits.is_first:
-            return False
-        page = revisits.stored_page(page_id(address))
-        return page is not None and _key(_sequence_text(place, page)) == key
+        place, page = _Numbered.read(address), self._unsent_page(address)
+        return place is not None and page is not None and _key(_sequence_text(place, page)) == key
+
+    def _unsent_page(self, address: str) -> Page | None:
+        """Return the page at an address as the last crawl has read it, if any."""
+        revisits = self._keeper.revisits
+        if revisits is None or revisits.is_first:
+            return None
+        return revisits.stored_page(page_id(address))
 
     def defer_for_session(self, address: str, page: Page, row: int | None) -> bool:
         """Defer a page until it is known whether its address has a session id. Return whether the
@@ -230,6 +269,22 @@ def _key(claim: str) -> bytes:
     return blake2b(claim.encode("utf-8", "replace"), digest_size=12).digest()
 
 
+class Repeat(Enum):
+    """Whether a page repeats the one before it in a sequence, and the sequence ends there."""
+
+    NO, GAP, END = range(3)
+
+
+class _Last(NamedTuple):
+    """A page of a sequence: its *key*, its *texts*, and how many of their characters are its *own*:
+    the page before did not have them.
+    """
+
+    key: bytes
+    texts: set[int]
+    own: int
+
+
 class _Numbered(NamedTuple):
     """The address of a page in a sequence: its last number, and the parts before and after it."""
 
@@ -241,6 +296,11 @@ class _Numbered(NamedTuple):
     def sequence(self) -> str:
         """The common parts of the addresses of the sequence."""
         return f"{self.start}#{self.end}"
+
+    @property
+    def address(self) -> str:
+        """The address, if its number does not begin with 0."""
+        return f"{self.start}{self.number}{self.end}"
 
     @classmethod
     def read(cls, address: str) -> _Numbered | None:
@@ -258,11 +318,12 @@ def _sequence_of(address: str) -> str:
 
 
 def _sequence_text(place: _Numbered, page: Page) -> str:
-    """Return the text of a page in a sequence without its number, and without the numbers of the
-    pages before and after it in links.
+    """Return the text of a page in a sequence without its number and the other numbers of its
+    address, and without the numbers of the pages before and after it in links.
     """
     number = place.number
-    own, near = {number}, {number - 1, number, number + 1}
+    own = {number, *(int(found[:9]) for found in NUMBER.findall(place.start + place.end))}
+    near = own | {number - 1, number + 1}
     title = _without_numbers("".join(page.hints.titles[:1]), own)
     texts = (
         _without_numbers(block.text, near if block.links else own)

@@ -20,25 +20,30 @@ if TYPE_CHECKING:
 # Parameters that are always session ids, and parameters that may also be the id of a talk or term.
 SURE_SESSION = (
     r"(?:(?:jsessionid|php_?sess(?:ion)?_?id|aspsessionid[a-z]*|\w{1,10}csid|zenid)=[\w.!~-]{16,}"
-    r"|s=[0-9a-f]{32}(?![\w-])|cfid=\d+|cftoken=[\w-]{8,}|aspxautodetectcookiesupport=\d)"
+    r"|cfid=\d+&cftoken=[\w-]{8,}|aspxautodetectcookiesupport=\d)"
 )
 # At least 26 letters and digits without a hyphen, as in PHP's session ids. UUIDs and words are ids
 # of content.
-LIKELY_SESSION = r"(?:sid|sess|session|sess(?:ion)?_?id)=(?=[a-z]*\d)(?=\d*[a-z])[0-9a-z]{26,}"
+LIKELY_SESSION = (
+    r"(?:(?:sid|sess|session|sess(?:ion)?_?id)=(?=[a-z]*\d)(?=\d*[a-z])[0-9a-z]{26,}"
+    r"|s=[0-9a-f]{32}(?![\w-]))"
+)
 SURE = re.compile(f"[;?&]{SURE_SESSION}", re.IGNORECASE)
 SESSION = f"(?:{SURE_SESSION}|{LIKELY_SESSION})"
 SESSION_IN_PATH = re.compile(
     rf";{SESSION}(?=[;/?]|$)|/\((?:[asf]\([\w-]{{16,}}\))+\)(?=/)", re.IGNORECASE
 )  # /(S(...))/: ASP.NET without cookies
 SESSION_IN_QUERY = re.compile(rf"(?<=[?&]){SESSION}(?:&|$)", re.IGNORECASE)
-MAY_HOLD_SESSION = re.compile(r"id=|sess|/\(|[?&;](?:s|cftoken|aspxauto\w+)=", re.IGNORECASE)
+MAY_HOLD_SESSION = re.compile(r"id=|sess|/\(|[?&;](?:s|aspxauto\w+)=", re.IGNORECASE)
 # A parameter of any name whose value looks like a token.
 TOKEN = re.compile(
     r"(?<=[?&])(\w[\w.-]{0,40})=(?=[a-z]*\d)(?=\d*[a-z])[0-9a-z]{16,}(?:&|$)", re.IGNORECASE
 )
-# So many pairs of pages, with and without a parameter, must have the same text.
-PAIRS = 2
-MAX_NAMES, MAX_TESTED = 1_000, 4_000
+# A parameter is a session id if so many pages, all different, are the same with and without it.
+PAGES = 8
+# Without it, and with so many of its values, a page of any parameter is the same with all values.
+VALUES = 3
+MAX_NAMES = 1_000
 
 
 def without_session(address: str) -> str:
@@ -63,32 +68,62 @@ def _without(pattern: re.Pattern[str], query: str) -> str:
 
 @dataclass
 class _Name:
-    """A parameter: the *pairs* of addresses that test it (with it, without it),
-    and whether it *is_session*; None until the tests have ended.
+    """A parameter: for each address without it, the addresses with and without it that test it, and
+    a hash of what each of them has given, b"" before it is read. It *is_session*; None until the
+    tests have ended.
     """
 
-    pairs: list[tuple[str, str]] = field(default_factory=list)
+    tests: dict[str, dict[str, bytes]] = field(default_factory=dict)
     is_session: bool | None = None
+
+    def is_same(self, plain: str, values: int = VALUES) -> bool:
+        """Tell whether an address gives the same page without the parameter and with *values*."""
+        found = self.tests.get(plain, {})
+        read = [digest for digest in found.values() if digest]
+        return bool(found.get(plain)) and len(read) > values and len(set(read)) == 1
+
+    def decide(self) -> None:
+        """End the tests if their pages tell what the parameter is."""
+        if any(len(set(filter(None, found.values()))) > 1 for found in self.tests.values()):
+            self.is_session = False
+            return
+        same = {found[plain] for plain, found in self.tests.items() if self.is_same(plain, 1)}
+        # The same page everywhere, such as a notice, is counted once: it tells nothing.
+        if len(same) >= PAGES:
+            self.is_session = True
 
 
 class SessionNames:
-    """Finds out which parameters with values like tokens change no text, by host and name: for
-    `PAIRS` addresses the page without the parameter is read, too. If the texts of each pair are the
-    same, the parameter is a session id, and is removed from all addresses.
+    """Finds out which parameters with values like tokens change no page, by host and name. The
+    first links with a parameter are read without it, too, and with several of its values: the
+    parameter may select a page, and the page without it may be the first one of them.
+
+    If `PAGES` different pages are the same with it and without it, the parameter is a session id,
+    and is removed from all addresses. A small site may have fewer: from the addresses of a page
+    that is the same with `VALUES` of its values it is removed, too.
     """
 
     def __init__(self) -> None:
         self._names: LocalCache[tuple[str, str], _Name] = LocalCache(MAX_NAMES)
-        # By address of a pair: its parameter, and a hash of its text when it has been read.
-        self._tested: LocalCache[str, _Name] = LocalCache(MAX_TESTED)
-        self._texts: LocalCache[str, bytes] = LocalCache(MAX_TESTED)
+        self._tested: dict[str, tuple[_Name, str]] = {}  # by address
+
+    @property
+    def found_names(self) -> list[list[str]]:
+        """The host and the name of each parameter that is a session id, for `restore`."""
+        return [list(name) for name, known in self._names.items() if known.is_session]
+
+    def restore(self, names: Iterable[Iterable[str]]) -> None:
+        """Take over the `found_names` of an earlier run."""
+        for host, name in names:
+            self._name((host, name)).is_session = True
 
     def plain(self, address: str) -> str:
         """Return an address without its session ids."""
         address = without_session(address)
         for name in self._tokens(address):
-            if self._name(name).is_session:
-                address = _without_name(address, name[1])
+            known, plain = self._name(name), _without_name(address, name[1])
+            if known.is_session or (known.is_session is None and known.is_same(plain)):
+                address = plain
         return address
 
     def found(self, address: str) -> str:
@@ -115,37 +150,44 @@ class SessionNames:
         """
         for name in self._tokens(address):
             known, plain = self._name(name), _without_name(address, name[1])
-            is_new = address not in self._tested and plain not in self._tested
-            if known.is_session is None and len(known.pairs) < PAIRS and is_new:
-                known.pairs.append((address, plain))
-                self._tested[address] = self._tested[plain] = known
+            if known.is_session is not None or address in self._tested:
+                continue
+            found = known.tests.get(plain)
+            if found is not None and len(found) <= VALUES:
+                self._test(known, plain, address)
+            elif found is None and len(known.tests) < PAGES and plain not in self._tested:
+                known.tests[plain] = {}
+                self._test(known, plain, plain)
+                self._test(known, plain, address)
                 return [plain, address]
         return [address]
+
+    def _test(self, known: _Name, plain: str, address: str) -> None:
+        known.tests[plain][address] = b""
+        self._tested[address] = known, plain
 
     def is_open(self, address: str) -> bool:
         """Tell whether it is not known yet if a parameter of an address is a session id."""
         names = map(self._name, self._tokens(address))
-        return any(known.is_session is None and known.pairs for known in names)
+        return any(known.is_session is None and known.tests for known in names)
 
     def is_tested(self, address: str) -> bool:
         """Tell whether an address tests a parameter."""
         return address in self._tested
 
-    def read(self, address: str, page: Page | None) -> None:
-        """Note the text of a page of a pair; None if it cannot be read."""
-        known = self._tested.get(address)
+    def read(self, address: str, page: Page | None, directives: Iterable[str] = ()) -> bool:
+        """Note what an address gives: a page with *directives* for robots, None if it cannot be
+        read. Return whether that shows that a parameter is a session id.
+        """
+        known, plain = self._tested.get(address, (None, ""))
         if known is None or known.is_session is not None:
-            return
-        self._texts[address] = _digest(page)
-        results = [
-            self._texts[first] == self._texts[plain] != _digest(None)
-            for first, plain in known.pairs
-            if first in self._texts and plain in self._texts
-        ]
-        if not all(results):
+            return False
+        known.tests[plain][address] = _digest(page, directives)
+        if page is None:
             known.is_session = False
-        elif len(results) == PAIRS:
-            known.is_session = True
+        else:
+            known.decide()
+        return bool(known.is_session)
 
     def _name(self, name: tuple[str, str]) -> _Name:
         known = self._names.get(name)
@@ -167,9 +209,9 @@ def _without_name(address: str, name: str) -> str:
     return path + _without(pattern, mark + query)
 
 
-def _digest(page: Page | None) -> bytes:
+def _digest(page: Page | None, directives: Iterable[str]) -> bytes:
     if page is None:
         return b""
     texts = [*page.hints.titles[:1], *(block.text for block in page.content.blocks)]
-    text = "\n".join(map(without_counter, texts))
+    text = "\n".join([*sorted(directives), *map(without_counter, texts)])
     return blake2b(text.encode("utf-8", "replace"), digest_size=12).digest()

@@ -62,7 +62,7 @@ from contentspider.crawl.spider.budget import PageBudget
 from contentspider.crawl.spider.copies import SKIP_REASON, Copy, EndlessCopies
 from contentspider.crawl.spider.discovery import DiscoverySpider
 from contentspider.crawl.spider.documents import LeftDocuments, is_source_of, unread_reason
-from contentspider.crawl.spider.duplicates import Duplicates, is_form
+from contentspider.crawl.spider.duplicates import Duplicates, Repeat, is_form
 from contentspider.crawl.spider.hiding import read_answer
 from contentspider.crawl.spider.owntexts import OwnTexts
 from contentspider.crawl.spider.sitemaps import SitemapReader, is_feed
@@ -88,6 +88,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 OPTIONS_FACT = "options"  # the options of the last run
+SESSIONS_FACT = "sessions"  # the parameters that a crawl has found to be session ids
 DOUBTED_PRIORITY = -1  # pages that are linked only from copies come after all other pages
 KNOWN_PRIORITY = -1  # known pages come after new pages and linked pages
 MAX_RECENT = 50_000
@@ -207,6 +208,9 @@ class SiteSpider(DiscoverySpider):
         self.sitemap_reader = SitemapReader(self.crawler, keeper)
         for address, moved_from in keeper.book.runs.fact("moved") or []:
             self.scope.widen(address, moved_from)
+        crawl, names = keeper.book.runs.fact(SESSIONS_FACT) or (0, [])
+        if crawl == keeper.book.runs.crawl:
+            self.traps.sessions.restore(names)
         self._compare_options()
 
     def _compare_options(self) -> None:
@@ -305,21 +309,25 @@ class SiteSpider(DiscoverySpider):
         """Yield the item of a page, and the requests of the pages that it links to."""
         self.unread.forget(response.meta.get(ROW_META_KEY))
         page, is_start = response.meta.get(PAGE_META_KEY), START_META_KEY in response.meta
-        self.traps.sessions.read(asked_address(response), page)
         if is_start:
             self._widen_scope(response.url, asked_address(response))
         if (page is None or isinstance(response, TextResponse)) and is_empty(response):
             self._note_empty(response)
+            page = None
         elif is_start and is_feed(response):
             yield from self.feed_pages(response)
             self.own_texts.store_now(response)
             self._skip(response, "feed")
+            page = None
         elif page is None:
             self._skip(response, unread_reason(response))
         elif not self.scope.has(response.url) and not is_start:
             self._skip(response, "offsite_redirect")
+            page = None
         else:
             yield from self._parse_page(response, page)
+        if page is None:
+            self._note_session(response, None)
         if self.budget.note_answer():
             raise CloseSpider("max_pages")
 
@@ -333,36 +341,52 @@ class SiteSpider(DiscoverySpider):
         root = tree_of(response)
         head = read_head(root, response.url) if root is not None else None
         robots = self._directives(response, head)
+        self._note_session(response, page, robots)
         is_start = START_META_KEY in response.meta
         if NOINDEX in robots and is_start:
             self._withhold(response, head)
-        depth = response.meta.get("depth", 0) + 1
-        may_follow = "nofollow" not in robots
-        follows = may_follow and (not self.max_depth or depth <= self.max_depth)
-        links = self._links(response, head) if may_follow else {}
+        links = self._links(response, head) if "nofollow" not in robots else {}
         yield from self._note_hiding(response, page, root, has_links=len(links) > 0)
         del root
         forget_tree(response)
         assert response.request is not None
         note_answer(self.keeper, response, links, self.reading_key(response.request))
-        is_repeated = self._repeats(response, page, links)
+        repeat = self._repeats(response, page, links)
         if head is not None and head.has_frames and not page.content.blocks:
             self._skip(response, "frames")
-        elif is_repeated:
+        elif repeat != Repeat.NO:
             self._skip(response, "duplicate")
         else:
             yield from self._items(response, page, robots)
+        follows = self._may_follow(response, robots)
         if head is not None and (is_start or follows):
             yield from self.source_requests(response.url, head, is_start)
-        follows = follows and not is_repeated
+        follows = follows and repeat != Repeat.END
         links_to_follow = list(filter(self._is_in_scope, links)) if follows else []
         yield from self._link_requests(response, page, links_to_follow)
 
-    def _repeats(self, response: Response, page: Page, links: Iterable[str]) -> bool:
+    def _may_follow(self, response: Response, robots: Collection[str]) -> bool:
+        """Tell whether the crawl follows the links of a page with these *robots* directives."""
+        depth = response.meta.get("depth", 0) + 1
+        return "nofollow" not in robots and (not self.max_depth or depth <= self.max_depth)
+
+    def _note_session(
+        self, response: Response, page: Page | None, robots: Collection[str] = ()
+    ) -> None:
+        """Note the page of an address that tests a parameter, and for a run that resumes this one
+        which parameters are session ids.
+        """
+        sessions = self.traps.sessions
+        if sessions.read(asked_address(response), page, robots):
+            with self.keeper.guarded:
+                runs = self.keeper.book.runs
+                runs.set_fact(SESSIONS_FACT, [runs.crawl, sessions.found_names])
+
+    def _repeats(self, response: Response, page: Page, links: Iterable[str]) -> Repeat:
         """Tell whether a page only repeats the one before it in a sequence."""
         row = response.meta.get(ROW_META_KEY)
         if START_META_KEY in response.meta or row is None:
-            return False
+            return Repeat.NO
         new_links = (
             link
             for link in links
@@ -400,7 +424,9 @@ class SiteSpider(DiscoverySpider):
         self.holder.hidden.note(response.url, None)
         assert response.request is not None
         note_answer(self.keeper, response, {}, self.reading_key(response.request))
-        yield from self._items(response, page, self._directives(response, None))
+        robots = self._directives(response, None)
+        self._note_session(response, page, robots)
+        yield from self._items(response, page, robots)
 
     def _link_requests(
         self, response: Response, page: Page, links: Collection[str]

@@ -15,6 +15,7 @@ from typing import Any
 
 from contentspider.ground.errors import DAMAGE, StateError
 from contentspider.ground.times import now
+from contentspider.state.book.alternating import AlternatingTexts
 from contentspider.state.book.anchors import Anchors
 from contentspider.state.book.answers import Answers, SitemapDates
 from contentspider.state.book.broken import BrokenAddresses, DeadLinks, RefusedModels
@@ -153,6 +154,7 @@ class Book:
         self.copies = Copies(database, self.anchors)
         self.known = KnownPages(database, self.pages, contents, self.copies)
         self.sites = Sites(database)
+        self.alternating = AlternatingTexts(database)
         self.own_answers = OwnAnswers(database)
         self.dead_links = DeadLinks(database)
         self.broken = BrokenAddresses(database)

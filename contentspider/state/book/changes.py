@@ -150,6 +150,13 @@ class Changes:
                 counts[change] = count
         return list(crawls.values())
 
+    def ignored(self) -> int:
+        """Count the unpublished records of unchanged pages with differences that do not count."""
+        return self._database.count(
+            f"SELECT count(*) FROM changes WHERE NOT {IS_PUBLISHED}"  # noqa: S608
+            f" AND change = '{UNCHANGED}' AND reason != ''"
+        )
+
     def last(self) -> int:
         """Return the number of the last published record."""
         return self._database.count(f"SELECT max(seq) FROM changes WHERE {IS_PUBLISHED}")  # noqa: S608

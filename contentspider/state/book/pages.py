@@ -207,6 +207,11 @@ class Pages:
         query = "SELECT site, count(*) FROM pages WHERE run > ? AND facts = '' AND origin = ?"
         return list(self._database.rows(f"{query} GROUP BY site", (self.published, BY_VISIT)))
 
+    def visit_count(self, site: str) -> int:
+        """Return how many pages of a site the present crawl has visited."""
+        query = "SELECT count(*) FROM pages WHERE run > ? AND site = ? AND origin = ?"
+        return self._database.count(query, (self.published, site, BY_VISIT))
+
     def put(self, version: PageVersion) -> PageVersion:
         """Store a version: in its row, or in a new one. Return it with the number of its row."""
         if version.number:
@@ -308,7 +313,7 @@ def is_live(version: PageVersion | None) -> bool:
 
 def dump_facts(facts: Facts) -> str:
     """Return facts as JSON; "" for facts that tell nothing more than the change record."""
-    if not (facts.numbered or facts.lines or facts.is_remodelled):
+    if not (facts.numbered or facts.slots or facts.lines or facts.is_remodelled):
         return ""
     return json.dumps({each.name: getattr(facts, each.name) for each in fields(facts)})
 
@@ -317,7 +322,7 @@ def load_facts(text: str) -> Facts:
     """Return the facts that `dump_facts` wrote; raises ValueError if they are damaged."""
     try:
         record = json.loads(text)
-        lists = {name: tuple(record[name]) for name in ("numbered", "lines")}
+        lists = {name: tuple(record[name]) for name in ("numbered", "slots", "lines")}
         own_fields = tuple((name, before, now) for name, before, now in record["fields"])
         return Facts(**{**record, **lists, "fields": own_fields})
     except DAMAGE as error:

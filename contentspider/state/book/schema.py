@@ -108,6 +108,11 @@ CREATE TABLE distrusted (site TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE stale (site TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE counters (site TEXT NOT NULL, place TEXT NOT NULL,
     PRIMARY KEY (site, place)) WITHOUT ROWID;
+CREATE TABLE alternating (site TEXT NOT NULL, slot TEXT NOT NULL,
+    PRIMARY KEY (site, slot)) WITHOUT ROWID;
+CREATE TABLE slot_lines (site TEXT NOT NULL, slot TEXT NOT NULL, page TEXT NOT NULL,
+    crawl INTEGER NOT NULL, lines BLOB NOT NULL,
+    PRIMARY KEY (site, slot, page, crawl)) WITHOUT ROWID;
 CREATE TABLE lastmods (site TEXT PRIMARY KEY, true_unchanged REAL NOT NULL,
     false_unchanged REAL NOT NULL, true_changed REAL NOT NULL,
     false_changed REAL NOT NULL) WITHOUT ROWID;
@@ -126,7 +131,12 @@ MIGRATIONS = MappingProxyType(
     {
         20: "ALTER TABLE pages ADD COLUMN reading BLOB NOT NULL DEFAULT x'';"
         " ALTER TABLE answers ADD COLUMN reading BLOB NOT NULL DEFAULT x'';"
-        " CREATE INDEX IF NOT EXISTS duplicates ON addresses (target) WHERE reason = 'duplicate';"
+        " CREATE INDEX IF NOT EXISTS duplicates ON addresses (target) WHERE reason = 'duplicate';",
+        21: "CREATE TABLE IF NOT EXISTS alternating (site TEXT NOT NULL, slot TEXT NOT NULL,"
+        " PRIMARY KEY (site, slot)) WITHOUT ROWID;"
+        " CREATE TABLE IF NOT EXISTS slot_lines (site TEXT NOT NULL,"
+        " slot TEXT NOT NULL, page TEXT NOT NULL, crawl INTEGER NOT NULL, lines BLOB NOT NULL,"
+        " PRIMARY KEY (site, slot, page, crawl)) WITHOUT ROWID;",
     }
 )
-BOOK = Schema("book", 21, CRAWL + SITE, MIGRATIONS)
+BOOK = Schema("book", 22, CRAWL + SITE, MIGRATIONS)

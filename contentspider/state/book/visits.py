@@ -113,7 +113,7 @@ class Visits:
             self.crawl,
             **self._record(visit, change),
             at=visit.at,
-            reason=visit.reason,
+            reason=visit.reason or change.ignored,
             previous_id=visit.previous_id,
         )
         return self._pages.put(replace(version, record=record))
@@ -150,7 +150,7 @@ class Visits:
             version.record,
             changed_at=version.changed_at,
             first_seen=version.first_seen,
-            reason=visit.reason,
+            reason=visit.reason or change.ignored,
             previous_id=visit.previous_id,
             **self._record(visit, change),
         )
@@ -242,13 +242,18 @@ class Visits:
     def with_item(
         self, version: PageVersion, item: dict[str, Any] | None, number: int | None
     ) -> PageVersion:
-        """Return a version with its item, if the page is changed or the item's metadata differ."""
+        """Return a version with its item. Indexes read it only if the page is changed or the item's
+        metadata differ, and not for a text whose differences do not count.
+        """
         state = DROPPED if item is None else RELEASED
         change, _ = self._changes.kind(version.record)
         new = item_hash(item) if item is not None else ""
         if change == UNCHANGED and new[:HASH_PART] == version.item_hash[:HASH_PART]:
-            return replace(version, item_state=state)
-        seq = version.record
+            if new == version.item_hash:
+                return replace(version, item_state=state)
+            seq = version.seq
+        else:
+            seq = version.record
         return replace(version, item=number, item_hash=new, seq=seq, item_state=state)
 
 
