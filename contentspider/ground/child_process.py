@@ -92,15 +92,25 @@ class Server:
 
     def serve(self) -> None:
         """Serve until the end."""
+        # An exception would come up anywhere, such as in the cleanup of an object, which prints it.
+        for end in ENDS:
+            signal.signal(end, lambda *_: self._end_at_once())
         try:
             while not self._is_over():
                 pass
         finally:
-            for end in ENDS:
-                signal.signal(end, signal.SIG_IGN)  # a second one must not interrupt this
-            for fork in self._forks:
-                fork.end()
-            shutil.rmtree(self._folder, ignore_errors=True)
+            self._clean_up()
+
+    def _end_at_once(self) -> NoReturn:
+        self._clean_up()
+        os._exit(0)
+
+    def _clean_up(self) -> None:
+        for end in ENDS:
+            signal.signal(end, signal.SIG_IGN)  # a second one must not interrupt this
+        for fork in self._forks:
+            fork.end()
+        shutil.rmtree(self._folder, ignore_errors=True)
 
     def _is_over(self) -> bool:
         """Wait until there is something to do, and do it; tell whether it is the end."""
@@ -275,8 +285,6 @@ def main() -> None:
     if sys.argv[1:2] != ["serve"]:
         work()
         return
-    for end in ENDS:
-        signal.signal(end, lambda *_: sys.exit())
     address, idle_secs = sys.argv[2:]
     Server(socket.socket(fileno=0), Path(address).parent, float(idle_secs)).serve()
 
