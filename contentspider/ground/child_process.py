@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import IO, Any, NoReturn
 
 from contentspider.ground.errors import DAMAGE, ContentSpiderError
-from contentspider.ground.process_memory import virtual_memory
+from contentspider.ground.process_memory import no_collection, virtual_memory
 
 if sys.platform != "win32":
     import fcntl
@@ -157,7 +157,8 @@ class Server:
             return
         _check(name)
         self._loaded.add(name)
-        with suppress(Exception):  # a child that needs it reports the error
+        # A child that needs what cannot be imported reports the error.
+        with no_collection(), suppress(Exception):
             for library in getattr(import_module(name), LIBRARIES, ()):
                 with suppress(ImportError):  # of an extra that is not installed
                     import_module(library)

@@ -41,6 +41,7 @@ FLAG = re.compile(r"\.(?:has|no|without|with)[-_][^#.\[]*")
 ROLE = re.compile(r"\[[^\]]*\]")
 
 
+@lru_cache(maxsize=5_000)  # most dated lines of a site are on several pages
 def has_day(text: str) -> bool:
     """Tell whether a line contains a date."""
     return DAY.search(text) is not None or any(find_dates(text))
