@@ -179,6 +179,14 @@ def exit_codes(meanings: Mapping[Outcome, str]) -> str:
     return "\n".join(["exit codes:", *lines])
 
 
+def only_crawl(state_dir: str) -> str:
+    """Return the name of the crawl that a command means if none is given: of the only one."""
+    from contentspider.state.crawls.export import crawls
+
+    names = crawls(state_dir)
+    return names[0] if len(names) == 1 else ""
+
+
 def print_crawls(command: str, state_dir: str, advice: str = "") -> None:
     """Print the crawls that a command can be used on; *advice* names other arguments."""
     from contentspider.state.crawls.export import crawls

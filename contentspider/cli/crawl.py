@@ -21,6 +21,7 @@ from contentspider.cli.command import (
     command,
     exit_codes,
     listed,
+    only_crawl,
     option,
     print_crawls,
 )
@@ -340,6 +341,8 @@ def changes(options: argparse.Namespace) -> None:
     """
     if options.webhook and options.format not in (None, "jsonl"):
         raise UsageError(f"--webhook and --format {options.format} exclude each other: choose one")
+    if not options.crawl and not options.since:
+        options.crawl = only_crawl(options.state_dir)
     if not options.crawl:
         _all_changes(options)
         return

@@ -10,7 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from contentspider.cli.command import MODELS, STATE_DIR, argument, command, option, print_crawls
+from contentspider.cli.command import (
+    MODELS,
+    STATE_DIR,
+    argument,
+    command,
+    only_crawl,
+    option,
+    print_crawls,
+)
 from contentspider.cli.extract import folder
 from contentspider.cli.index import ENGINE_HELP, INDEX, SYNONYMS, named_indexes, required_indexes
 from contentspider.ground.errors import ContentSpiderError, UsageError
@@ -256,6 +264,7 @@ def report(options: argparse.Namespace) -> None:
     """Show the kept and the dropped text in one HTML page: a site's clusters with scores and
     examples, and the text of each page. The page needs no other file.
     """
+    options.source = options.source or only_crawl(options.state_dir)
     if not options.source:
         print_crawls("report", options.state_dir, ", or a folder of a site's HTML files")
         return
