@@ -98,6 +98,41 @@ def clean_address(address: str) -> str:
     return address.replace("//" + netloc, "//" + host, 1)
 
 
+def route_of(address: str) -> str:
+    """Return the fragment of an address if scripts read it as a route, "" for others. Such a
+    fragment begins with ``#/`` or ``#!/``, and its address is a page of its own once scripts run.
+    The route of the front page is the page without a fragment; a second fragment is an anchor.
+
+    >>> [route_of("https://e.org/" + end) for end in ("#/tea?a=ü#top", "#!/tea", "#/", "#tea")]
+    ['#/tea?a=%C3%BC', '#!/tea', '', '']
+    """
+    route = address.partition("#")[2].partition("#")[0]
+    if not route.startswith(("/", "!/")) or route in ("/", "!/"):
+        return ""
+    return "#" + quote(route, SAFE_IN_FRAGMENT, errors="replace")
+
+
+def page_address(address: str) -> str:
+    """Return an address as `clean_address` does, but with its route (`route_of`).
+
+    >>> page_address("http://me@e.org:80/#/tea"), page_address("https://e.org/a#top")
+    ('http://e.org/#/tea', 'https://e.org/a')
+    """
+    clean = clean_address(address)
+    return clean + route_of(address) if clean else ""
+
+
+def folder_address(address: str) -> str:
+    """Return the beginning of the addresses beside an address: its folder, or with a route
+    (`route_of`) all routes of its document.
+
+    >>> folder_address("https://e.org/a/b?c"), folder_address("https://e.org/a/b#!/c/d")
+    ('https://e.org/a/', 'https://e.org/a/b#!/')
+    """
+    route = route_of(address)
+    return clean_address(address) + route[: route.index("/") + 1] if route else join(address, ".")
+
+
 def without_password(address: str) -> str:
     """Return an address, which may be relative, without its user name and password.
 
@@ -217,11 +252,12 @@ def host_of(address: str) -> str:
 
 
 def section_address(url: str, anchor: str) -> str:
-    """Return the address of a section of the page at *url*; without an *anchor* it is *url*.
+    """Return the address of a section of the page at *url*; without an *anchor* it is *url*, and
+    so it is for a page with a route (`route_of`): its fragment is taken.
 
     >>> section_address("https://example.org/tea#top", "how to")
     'https://example.org/tea#how%20to'
     """
-    if not anchor:
+    if not anchor or route_of(url):
         return url
     return f"{url.partition('#')[0]}#{quote(anchor, SAFE_IN_FRAGMENT, errors='replace')}"

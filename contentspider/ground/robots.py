@@ -39,7 +39,7 @@ class RobotsTxt:
 
     def allows(self, url: str, agent: str) -> bool:
         """Tell whether the user agent *agent* may fetch an address."""
-        return self._rules_of(agent).can_fetch(url, EVERY_AGENT)
+        return self._rules_of(agent).can_fetch(url.partition("#")[0], EVERY_AGENT)
 
     def crawl_delay(self, agent: str) -> float:
         """Return the ``Crawl-delay`` of the groups of a user agent in seconds, 0 without one."""
@@ -49,6 +49,7 @@ class RobotsTxt:
         """Return the number and the text of the line that forbids an address: the first one without
         which, and without all later ones that forbid, it would be allowed; None if no line does.
         """
+        url = url.partition("#")[0]
         own_lines = self._lines_of(agent)
         rules = [number for number, line in enumerate(own_lines) if DISALLOW_LINE.match(line)]
 

@@ -96,7 +96,10 @@ class Scope:
         return self.has_site(address) and (self.scope != "path" or self._is_below(address))
 
     def exclusion(self, address: str) -> str:
-        """Return the reason why the patterns exclude an address; "" if they do not."""
+        """Return the reason why the patterns exclude an address; "" if they do not. They do not
+        see its fragment.
+        """
+        address = address.partition("#")[0]
         for pattern, expression in self._exclude.items():
             if expression.search(address):
                 return f"excluded by {pattern}"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from contentspider.ground.addresses import split_address
+from contentspider.ground.addresses import route_of, split_address
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.terminal import printable
 from contentspider.site.models.identity import page_id
@@ -117,7 +117,7 @@ def _passages(record: Mapping[str, Any], source: str | Path) -> Iterator[Documen
         own_metadata = {
             "url": passage["url"],
             "heading_path": headings,
-            "anchor": split_address(passage["url"]).fragment,
+            "anchor": "" if route_of(passage["url"]) else split_address(passage["url"]).fragment,
             # The hash of this passage stays the same when another passage of the page changes.
             "content_hash": passage["id"].rpartition("-")[2],
         }

@@ -10,22 +10,24 @@ from __future__ import annotations
 import asyncio
 import logging
 from contextlib import suppress
+from dataclasses import replace
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urldefrag, urlsplit
 
 from scrapy import Request, signals
 from scrapy.http import HtmlResponse, Response
+from scrapy.utils.datatypes import LocalCache
 
 from contentspider.crawl.base.engine import Component, StoppedError, extension
 from contentspider.crawl.base.meta import PAGE_META_KEY, ROW_META_KEY
-from contentspider.crawl.base.outcomes import NOT_MODIFIED
+from contentspider.crawl.base.outcomes import NOT_MODIFIED, OK_STATUS, RENDERED
 from contentspider.crawl.learning.holder import ItemHolder
 from contentspider.crawl.middlewares.conditional import CONDITIONAL_HEADERS
-from contentspider.crawl.middlewares.guard import GuardMiddleware
+from contentspider.crawl.middlewares.guard import GuardMiddleware, RefusedError
 from contentspider.crawl.middlewares.headers import HeadersMiddleware
 from contentspider.crawl.middlewares.pages import BlocksMiddleware, BodiesMiddleware
-from contentspider.ground.addresses import network_of
+from contentspider.ground.addresses import clean_address, network_of, route_of
 from contentspider.ground.sites import SiteKeys
 from contentspider.render.browser import (
     CDP_URL,
@@ -44,7 +46,7 @@ from contentspider.render.templates import Template, Templates, gain
 from contentspider.site.learn.sampling import page_template
 from contentspider.site.sample import sample_order
 from contentspider.state.book.sample import SITE_PAGES, SamplePlaces
-from contentspider.state.outcome import RENDER_FAILED_STAT
+from contentspider.state.outcome import NOT_RENDERED, RENDER_FAILED_STAT
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -60,13 +62,15 @@ SCHEME = "contentspider-render"
 HANDLER = "scrapy_playwright.handler.ScrapyPlaywrightDownloadHandler"
 RENDER_ORDER = 530  # after the middleware that reads pages, and the one for conditional requests
 TIMEOUT = "PLAYWRIGHT_DEFAULT_NAVIGATION_TIMEOUT"
-RENDERED = "rendered"  # the flag of a rendered response
 AT_ONCE = 4  # pages that are open in the browser
 CONTEXT_PAGES = 50  # after this many pages a browser context is closed with its cache
 IDLE_MS = 5_000  # how long to wait for the requests of a page's scripts
 END_SECS = 5.0
 MAX_BYTES = 20_000_000  # largest response to a request of the browser
 MAX_CHARS = 30_000_000
+# Documents that are kept for their routes. Most have one shell for all routes, which is small.
+MAX_SHELLS = 20
+MAX_SHELL_BYTES = 1_000_000
 SIZE = (
     "() => [document.getElementsByTagName('*').length, document.documentElement.outerHTML.length]"
 )
@@ -151,10 +155,20 @@ class RenderMiddleware(Component):
         self._seconds = 0.0
         self._open: dict[str, int] = {}  # browser contexts, with the number of their open pages
         self._running: set[asyncio.Future[Response]] = set()
+        # By address without a route, the responses that pages with routes are rendered from.
+        self._shells: LocalCache[str, HtmlResponse] = LocalCache(MAX_SHELLS)
         self.holder.keeper.interruption.listeners.append(self._stop)
         crawler.signals.connect(self._closed, signal=signals.spider_closed)
         # scrapy-playwright logs a traceback for each failure, which this middleware logs itself.
         logging.getLogger("scrapy-playwright").setLevel(logging.ERROR)
+
+    def process_request(self, request: Request) -> Response | None:
+        """Return the document of an address with a route, if the crawl has downloaded it."""
+        if not self.options.reads_routes or not route_of(request.url):
+            return None
+        shell = self._shells.get(clean_address(request.url))
+        # The flag tells other components that this response was not downloaded.
+        return shell.replace(request=request, flags=["cached"]) if shell is not None else None
 
     async def process_response(self, request: Request, response: Response) -> Response | Request:
         """Return the response, or a response with the rendered page; once the crawl was told to
@@ -190,6 +204,10 @@ class RenderMiddleware(Component):
             if self._may_be_in_sample(page):
                 await self._add_visuals(page, request, response)
             return response
+        self._keep_shell(response)
+        if route_of(request.url):
+            async with self._room:
+                return await self._route(request, response)
         template = self.templates.of(self._keys.key(response.url), page, response.body)
         if self.options.render == "always":
             async with self._room:
@@ -200,6 +218,25 @@ class RenderMiddleware(Component):
             # The template may have been decided while the page waited.
             is_static = template.is_rendered is False
             return response if is_static else await self._choose(page, request, response, template)
+
+    def _keep_shell(self, response: HtmlResponse) -> None:
+        """Keep the document of a page for the routes that the page may link to."""
+        if response.status == OK_STATUS and len(response.body) <= MAX_SHELL_BYTES:
+            self._shells[response.url] = response.replace(request=None)
+
+    async def _route(self, request: Request, response: HtmlResponse) -> HtmlResponse:
+        """Return the page of an address with a route as the browser renders it. Its document is the
+        page of another address: if rendering fails, raise `RefusedError`.
+        """
+        rendered = await self._rendered_page(
+            request, response.replace(url=response.url + route_of(request.url))
+        )
+        if rendered is None:
+            raise RefusedError(NOT_RENDERED, "the browser failed, without which it has no page")
+        response, page = rendered
+        # Scripts leave the canonical address of the document, which is another page.
+        request.meta[PAGE_META_KEY] = replace(page, hints=replace(page.hints, canonical=""))
+        return response
 
     async def _add_visuals(self, page: Page, request: Request, response: HtmlResponse) -> None:
         """Set the boxes and CSS of a page's blocks, as rendered by the browser."""
@@ -216,22 +253,28 @@ class RenderMiddleware(Component):
         """Render a page and return the response to use: with ``render`` set to ``auto``, the
         downloaded response if rendering adds no text, otherwise the rendered response.
         """
-        rendered: Response | None = await self._rendered(request, response)
-        rendered_page, gained = page, 0.0
-        if rendered is not None:
-            # The rendered HTML may have too much markup, too.
-            if bodies := self.crawler.get_downloader_middleware(BodiesMiddleware):
-                rendered = await bodies.process_response(request, rendered)
-            blocks = self.crawler.get_downloader_middleware(BlocksMiddleware)
-            assert blocks is not None and isinstance(rendered, HtmlResponse)
-            rendered_page = await blocks.read_html(rendered)
-            gained = gain(page, rendered_page)
+        rendered = await self._rendered_page(request, response)
+        gained = gain(page, rendered[1]) if rendered is not None else 0.0
         if template is not None:
             template.gains.append(gained)
         if rendered is None or (self.options.render == "auto" and not gained):
             return response
-        request.meta[PAGE_META_KEY] = rendered_page
-        return rendered
+        response, request.meta[PAGE_META_KEY] = rendered
+        return response
+
+    async def _rendered_page(
+        self, request: Request, response: HtmlResponse
+    ) -> tuple[HtmlResponse, Page] | None:
+        """Return the response as the browser renders it, and its page; None if that fails."""
+        rendered: Response | None = await self._rendered(request, response)
+        if rendered is None:
+            return None
+        # The rendered HTML may have too much markup, too.
+        if bodies := self.crawler.get_downloader_middleware(BodiesMiddleware):
+            rendered = await bodies.process_response(request, rendered)
+        blocks = self.crawler.get_downloader_middleware(BlocksMiddleware)
+        assert blocks is not None and isinstance(rendered, HtmlResponse)
+        return rendered, await blocks.read_html(rendered)
 
     def _may_be_in_sample(self, page: Page) -> bool:
         """Tell whether a page may belong to the sample that its site is learned from."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from contentspider.recrawl.changes import CHANGES
 from contentspider.state.outcome import (
     CAPPED_STAT,
+    DOCUMENTS_LEFT_STAT,
     EMPTY_SLOTS,
     EMPTY_STAT,
     ENDLESS_STAT,
@@ -15,6 +16,7 @@ from contentspider.state.outcome import (
     LIMITS,
     OUTDATED_STAT,
     PAGES_STAT,
+    ROUTES_LEFT_STAT,
     UNFILLED_STAT,
     Ending,
     Outcome,
@@ -145,6 +147,7 @@ def _counts(stats: Mapping[str, Any], items: int, outputs: Sequence[str], models
         *_directives(count("pages/directives")),
         *_documents(stats),
         *_unrendered(render_failures(stats)),
+        *_routes(stats.get(ROUTES_LEFT_STAT, 0)),
         *_skipped(skipped_kinds(stats)),
         *_outputs(stats, outputs),
         _models(stats, models),
@@ -208,7 +211,7 @@ def _documents(stats: Mapping[str, Any]) -> list[str]:
         (stats.get("contentspider/items/documents"), "read"),
         (unread, "cannot be read"),
         (
-            stats.get("contentspider/links/documents_left_out"),
+            stats.get(DOCUMENTS_LEFT_STAT),
             "not requested (pip install 'contentspider[documents]' reads them)",
         ),
     ]
@@ -220,6 +223,15 @@ def _unrendered(failures: str) -> list[str]:
     """Return a line about the pages that the browser failed to load. *failures*: how, in words."""
     line = f"render: {failures}: the browser failed, and the pages are as the server sent them"
     return [line] if failures else []
+
+
+def _routes(count: int) -> list[str]:
+    """Return a line about the routes of scripts (`#/...`) that the crawl did not follow, if any."""
+    line = (
+        f"routes: {count:,} addresses such as /#/page are not followed, because their pages are"
+        " made by scripts: crawl with --render always (docs/rendering.md)"
+    )
+    return [line] if count else []
 
 
 def _outputs(stats: Mapping[str, Any], outputs: Sequence[str]) -> list[str]:
@@ -243,7 +255,8 @@ def _traps(stats: Mapping[str, Any]) -> list[str]:
     kinds = {
         name: count
         for name, count in stats.items()
-        if name.startswith(links) and not name.startswith(ENDLESS_STAT)
+        if name.startswith(links)
+        and not name.startswith((ENDLESS_STAT, DOCUMENTS_LEFT_STAT, ROUTES_LEFT_STAT))
     }
     lines = []
     folders = [

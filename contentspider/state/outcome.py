@@ -79,11 +79,16 @@ MEANINGS = {
 }
 # The number of outputs (standard output, files, feeds, the WARC file) that could not be written.
 OUTPUTS_STAT = "contentspider/outputs/failed"
-# Reasons for a failure that may be temporary: network errors, RETRY_HTTP_CODES, and a document that
-# this machine was too busy to read.
+# Why the page of a route (`route_of`) has not been read: the crawl has no browser, or it failed.
+NOT_RENDERED = "not_rendered"
+# Reasons for a failure that may be temporary: network errors, RETRY_HTTP_CODES, a document that
+# this machine was too busy to read, and a browser that failed.
 RETRIED = (408, 429, 500, 502, 503, 504, 522, 524)
 STATUSES = tuple(map("status_{}".format, RETRIED))
-TRANSIENT = ("timeout", "unreachable", "broken", "cut_short", "busy", *STATUSES)
+TRANSIENT = ("timeout", "unreachable", "broken", "cut_short", "busy", NOT_RENDERED, *STATUSES)
+# The numbers of addresses of links that are not followed: of documents, and of routes of scripts.
+DOCUMENTS_LEFT_STAT = "contentspider/links/documents_left_out"
+ROUTES_LEFT_STAT = "contentspider/links/routes_left_out"
 # Followed by the kind (`SHELL`, `WALL`), a slash, and the site that hides its pages so: the number
 # of addresses that gave the same page.
 HIDDEN_STAT = "contentspider/hidden/"

@@ -27,6 +27,7 @@ from starlette.middleware import Middleware
 from starlette.middleware.base import BaseHTTPMiddleware
 
 from contentspider.ground import __version__
+from contentspider.ground.addresses import page_address, route_of
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.terminal import printable
 from contentspider.index.engine import Query, Results
@@ -213,7 +214,8 @@ class Tools:
         """Return the text of a section as Markdown, with the sections below its heading. The
         addresses of sections are in the answers of `search` and `page`.
         """
-        url, _, anchor = address.partition("#")
+        url = page_address(address)
+        anchor = "" if route_of(address) else address.partition("#")[2]
         name, _, record = self._record(url, index)
         html = section_html(record, unquote(anchor))
         if not html:
@@ -289,7 +291,7 @@ class Tools:
         """Return the document of a page, with the name and the reader of its index. A copy's
         address leads to the page that it copies.
         """
-        identity = page_id(address.partition("#")[0].strip())
+        identity = page_id(page_address(address.strip()))
         originals = original_ids(books(self._state_dir), identity)
         for document_id in chain([identity], originals):
             for name, reader in self._chosen(index).items():

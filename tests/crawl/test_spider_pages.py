@@ -15,6 +15,7 @@ from scrapy.utils.test import get_crawler
 
 from contentspider.crawl.base.items import ContentItem
 from contentspider.crawl.base.meta import ORPHAN_META_KEY, PAGE_META_KEY, START_META_KEY
+from contentspider.crawl.base.outcomes import RENDERED
 from contentspider.crawl.middlewares.conditional import CONDITIONAL_ORDER, ConditionalMiddleware
 from contentspider.crawl.middlewares.guard import GUARD_ORDER, GuardMiddleware, RefusedError
 from contentspider.crawl.revisits.replaced import UNSURE
@@ -225,3 +226,38 @@ def test_frameset_is_skipped_and_its_frames_are_followed(crawl: Crawl) -> None:
     _, item, found = parse(crawl, "/", frames)
     assert (item, found) == (None, ["/menu", "/text"])
     assert crawl.stat("pages/skipped/frames") == 1
+
+
+LINKS = "<a href='#/tea'>1</a><a href='/#/ferry'>2</a><a href='#/tea'>3</a><a href='#top'>4</a>"
+
+
+@pytest.mark.parametrize("render", ["never", "learn", "auto"])
+def test_routes_in_links_of_pages_that_are_not_rendered_are_counted(
+    tmp_path: Path, render: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    crawl = Crawl(tmp_path, settings={"CONTENTSPIDER_RENDER": render})
+    links = LINKS + "<a href='https://other.example/#/tea'>5</a><a href=/2>6</a>"
+    assert parse(crawl, "/1", page(1, links))[2] == ["/", "/2"]
+    assert crawl.stat("links/routes_left_out") == 2
+    (told,) = (one.getMessage() for one in caplog.records if "https://e.org/1#/tea" in one.message)
+    assert "--render" in told
+
+
+def test_routes_in_links_of_rendered_pages_are_followed_once(tmp_path: Path) -> None:
+    crawl = Crawl(tmp_path, settings={"CONTENTSPIDER_RENDER": "auto"})
+    assert parse(crawl, "/", page(1, LINKS), flags=[RENDERED])[2] == ["/#/tea", "/#/ferry"]
+    assert crawl.stat("links/routes_left_out") is None
+    _, item, found = parse(crawl, "/#/tea", page(2, LINKS), flags=[RENDERED])
+    assert item is not None and item.url == "https://e.org/#/tea"
+    assert found == [], "queued already"
+    assert parse(crawl, "/#/ferry", page(2, LINKS), flags=[RENDERED])[1] is None, "same text"
+
+
+def test_routes_wait_for_a_crawl_with_a_browser(tmp_path: Path) -> None:
+    for render, reason in (("never", "not_rendered"), ("learn", "not_rendered"), ("auto", "")):
+        crawl = Crawl(tmp_path, "https://e.org/#/tea", settings={"CONTENTSPIDER_RENDER": render})
+        assert crawl.spider.start_urls == ["https://e.org/" if reason else "https://e.org/#/tea"]
+        assert (crawl.stat("links/routes_left_out") or 0) == bool(reason)
+        request = crawl.spider._page_request("https://e.org/#/ferry", 0)
+        assert crawl.spider.skip_reason(request) == reason

@@ -8,8 +8,12 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from scrapy import Request
+from scrapy.http import HtmlResponse, Response
 from scrapy.http.headers import Headers
 
+from contentspider.crawl.base.meta import PAGE_META_KEY
+from contentspider.crawl.middlewares.guard import RefusedError
 from contentspider.ground.sites import SiteKeys
 from contentspider.page.input.page import Page
 from contentspider.render import browser
@@ -188,3 +192,36 @@ def test_rendered_pages_may_request_only_allowed_hosts(
     middleware._sites |= {keys.key("https://www.example.org/a"), keys.key("http://[fd00::2]/")}
     assert middleware._may_ask(host, 443 if "." in host else 80) is is_asked
     close(crawler)
+
+
+def test_route_has_its_own_page_or_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    crawler = open_crawler(tmp_path)
+    middleware = RenderMiddleware(crawler)
+    monkeypatch.setattr(
+        middleware, "options", SimpleNamespace(render="always", reads_routes=True), raising=True
+    )
+    html = f"<title>App</title><script></script><p>{prose(1)}".encode()
+    meta = {PAGE_META_KEY: page(html.decode())}
+    request = Request("http://e.org/#/tea", meta=meta)
+    assert middleware.process_request(request) is None, "no page of the document was read"
+
+    async def fails(*_: object) -> None:
+        return None
+
+    monkeypatch.setattr(middleware, "_rendered", fails)
+    front = HtmlResponse("http://e.org/", body=html, request=Request("http://e.org/", meta=meta))
+    assert asyncio.run(read(middleware, front.request, front)).url == front.url
+    shell = middleware.process_request(request)
+    assert shell is not None and shell.body == html and shell.request is request
+    with pytest.raises(RefusedError) as raised:
+        asyncio.run(read(middleware, request, shell))
+    assert raised.value.kind == "not_rendered"
+    assert middleware.process_request(Request("http://e.org/#tea")) is None
+    close(crawler)
+
+
+async def read(middleware: RenderMiddleware, request: Request | None, shell: Response) -> Response:
+    assert request is not None
+    read = await middleware.process_response(request, shell)
+    assert isinstance(read, Response)
+    return read

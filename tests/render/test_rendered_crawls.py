@@ -395,3 +395,65 @@ def test_site_is_learned_from_rendered_looks_and_filtered_without_rendering(
     }
     assert "contentspider/render/pages" not in stats(tmp_path), "its model is known"
     assert len(site.requests) - asked < asked
+
+
+ROUTER = """
+const pages = %s;
+function show() {
+  const route = location.hash.replace(/^#!?\\//, '');
+  document.getElementById('app').innerHTML = pages[route] || '<h1>No such page</h1>';
+}
+addEventListener('hashchange', show);
+show();
+"""
+
+
+ROUTES = {
+    "": "<a href='#/tea'>Tea</a> <a href='#!/ferry'>Ferry</a> <a href='#top'>Top</a>",
+    "tea": "<a href='#/tea/black'>Black</a> <a href='#/'>Home</a>",
+    "ferry": "<a href='#/old'>Old</a>",
+    "old": "",
+    "tea/black": "",
+}
+FOUND = {"/": "", "/#/tea": "tea", "/#!/ferry": "ferry", "/#/old": "old"}
+FOUND["/#/tea/black"] = "tea/black"
+RENDERED = ("--own-site", "--no-sitemaps", "--render", "auto")
+
+
+def routed_site(site: Site, pages: dict[str, str], shell: str = "") -> None:
+    """Serve one document, whose script shows another page for each route below its *shell*."""
+    texts = {name: f"<h1>{name}</h1><p>{prose(name)}</p>{html}" for name, html in pages.items()}
+    head = f"<title>App</title><link rel=canonical href=/>{shell}"
+    site.add("/", f"{head}<div id=app></div><script>{ROUTER % json.dumps(texts)}</script>")
+
+
+def test_routes_in_fragments_are_pages_in_every_crawl(site: Site, tmp_path: Path) -> None:
+    routed_site(site, ROUTES)
+    items = crawl(site, tmp_path, *RENDERED)
+    assert set(items) == set(FOUND)
+    assert all(prose(name) in str(items[path]["content"]) for path, name in FOUND.items())
+    later = ROUTES | {"tea": "", "ferry": f"<p>{prose('late')}</p>"}
+    del later["old"]
+    routed_site(site, later)
+    asked = site.requests.count("/")
+    again = crawl(site, tmp_path, *RENDERED)
+    changes = dict.fromkeys(FOUND, "unchanged") | {"/#!/ferry": "changed"}
+    del changes["/#/old"]
+    assert {path: item["change"] for path, item in again.items()} == changes
+    counts = stats(tmp_path)
+    assert counts["contentspider/pages/skipped/soft_404"] == 1, "an unknown route was tried"
+    rendered = counts["contentspider/render/pages"]
+    assert site.requests.count("/") - asked == 1 + rendered, "the browser loads each of them"
+
+
+@pytest.mark.thorough
+def test_routes_stay_in_queue_and_in_crawls_without_browser(site: Site, tmp_path: Path) -> None:
+    routed_site(site, ROUTES)
+    assert len(crawl(site, tmp_path, *RENDERED, "--max-pages", "2")) == 2
+    assert set(crawl(site, tmp_path, *RENDERED, "--resume")) == set(FOUND)
+    routed_site(site, ROUTES, f"<p>{prose('static')}</p>")
+    assert set(crawl(site, tmp_path, *RENDERED[:2])) == {"/"}
+    assert stats(tmp_path)["contentspider/pages/skipped/not_rendered"] == len(FOUND) - 1
+    routed_site(site, ROUTES)
+    again = crawl(site, tmp_path, *RENDERED)
+    assert {again[path]["change"] for path in FOUND if path != "/"} == {"unchanged"}

@@ -56,6 +56,16 @@ def test_summary_counts_pages_that_the_browser_failed_to_load() -> None:
     )
 
 
+def test_summary_counts_routes_of_scripts_apart_from_traps() -> None:
+    left = "contentspider__links__routes_left_out"
+    lines = lines_of(Outcome.COMPLETE, item_scraped_count=3, **{left: 1_004})
+    (line,) = (line for line in lines if line.startswith("routes:"))
+    assert "1,004" in line and "--render" in line
+    assert not any("traps" in line for line in lines)
+    lines = lines_of(Outcome.COMPLETE, item_scraped_count=3)
+    assert not any(line.startswith("routes:") for line in lines)
+
+
 @pytest.mark.parametrize(
     ("module", "left_out"),
     [

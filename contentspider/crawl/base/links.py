@@ -17,6 +17,7 @@ from contentspider.ground.addresses import (
     clean_address,
     is_web_address,
     join,
+    route_of,
     split_address,
 )
 from contentspider.ground.sites import SiteKeys
@@ -265,14 +266,19 @@ def page_links(
 
 
 def link_texts(
-    head: Head, nofollow: bool = False, documents: bool = False, resolve: Resolve = resolve_link
+    head: Head,
+    nofollow: bool = False,
+    documents: bool = False,
+    resolve: Resolve = resolve_link,
+    routes: bool = False,
 ) -> dict[str, list[str]]:
     """Return the addresses of `page_links`, each with the texts of its links, at most `MAX_TEXTS`
-    different ones.
+    different ones. With *routes*, addresses keep their routes (`route_of`).
     """
     texts_of: dict[str, list[str]] = {}
-    for start, href, text in _followed_links(head, nofollow):
+    for start, href, text in _followed_links(head, nofollow, routes):
         if address := resolve(start, href, documents):
+            address += route_of(href) if routes else ""
             texts = texts_of.setdefault(address, [])
             if text and len(texts) < MAX_TEXTS and text not in texts:
                 texts.append(text)
@@ -281,7 +287,18 @@ def link_texts(
     return texts_of
 
 
-def _followed_links(head: Head, nofollow: bool) -> Iterator[tuple[str, str, str]]:
+def route_links(head: Head, resolve: Resolve = resolve_link) -> Iterator[str]:
+    """Yield the addresses with routes (`route_of`) that a page links to."""
+    for href, _, _ in head.anchors:
+        if (
+            (route := route_of(href) if "#" in href else "")
+            and len(href) <= MAX_URL_CHARS
+            and (address := resolve(head.base, href.strip().translate(BLANKS), False))
+        ):
+            yield address + route
+
+
+def _followed_links(head: Head, nofollow: bool, routes: bool) -> Iterator[tuple[str, str, str]]:
     """Yield the usable links of a page: the shortest base that resolves a link, the link, and its
     text. Most pages of a site or a folder then share the bases, so that a cached `Resolve` often
     applies.
@@ -293,7 +310,9 @@ def _followed_links(head: Head, nofollow: bool) -> Iterator[tuple[str, str, str]
     root_folder = "/".join(folder.split("/")[:ROOT_SLASHES]) + "/"
     for link, rel, text in head.anchors:
         href = link.strip().translate(BLANKS)
-        if not href or href[0] == "#" or len(href) > MAX_URL_CHARS:
+        if not href or len(href) > MAX_URL_CHARS:
+            continue
+        if href[0] == "#" and not (routes and route_of(href)):
             continue
         if nofollow and rel and "nofollow" in rel.lower().split():
             continue

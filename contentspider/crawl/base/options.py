@@ -362,6 +362,11 @@ class CrawlOptions:
             self._check_no_comparison()
         self._check_stores()
 
+    @property
+    def reads_routes(self) -> bool:
+        """Whether the crawl reads the pages of routes (`route_of`), which only a browser makes."""
+        return self.render in ("auto", "always")
+
     def _check_logins(self) -> None:
         """Raise `SettingError` if the crawl cannot log in because of other options."""
         if self.render != "never":

@@ -18,6 +18,8 @@ DUPLICATE = "duplicate"
 # same body as before. The second flag tells the two apart.
 NOT_MODIFIED = "not modified"
 SAME_BODY = "same body"
+# The flag of a response with the HTML that a browser made.
+RENDERED = "rendered"
 NOT_MODIFIED_STATUS = 304
 OK_STATUS = 200
 # "Not Found" and "Gone".

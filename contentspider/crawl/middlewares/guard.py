@@ -20,7 +20,7 @@ from contentspider.crawl.base.links import refresh_of
 from contentspider.crawl.base.options import CrawlOptions
 from contentspider.crawl.base.outcomes import OFFSITE
 from contentspider.crawl.middlewares.cookies import SiteCookies
-from contentspider.ground.addresses import clean_address, host_name, network_of
+from contentspider.ground.addresses import host_name, network_of, page_address
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -110,7 +110,7 @@ class GuardMiddleware(Component):
             if is_out_of_scope is not None and is_out_of_scope(request):
                 raise RefusedError("offsite_redirect", f"{OFFSITE} {request.url}")
         if "@" in parts.netloc:
-            return request.replace(url=clean_address(request.url))
+            return request.replace(url=page_address(request.url))
         return None
 
     def process_response(self, request: Request, response: Response) -> Response:

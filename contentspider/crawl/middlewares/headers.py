@@ -11,7 +11,7 @@ from w3lib.http import basic_auth_header
 
 from contentspider.crawl.base.engine import Component
 from contentspider.crawl.base.options import CrawlOptions
-from contentspider.ground.addresses import clean_address, origin_of, split_address
+from contentspider.ground.addresses import origin_of, page_address, split_address
 from contentspider.ground.sites import SiteKeys
 from contentspider.ground.useragent import user_agent
 
@@ -46,7 +46,7 @@ class Credentials:
         """
         cleaned = []
         for address in addresses:
-            clean = clean_address(address)
+            clean = page_address(address)
             user, at, _ = split_address(address).netloc.rpartition("@")
             if at:
                 name, _, password = map(unquote, user.partition(":"))

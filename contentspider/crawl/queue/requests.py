@@ -13,12 +13,20 @@ from scrapy.utils.request import RequestFingerprinter
 from w3lib.http import basic_auth_header
 
 from contentspider.crawl.base.meta import BINDINGS_META_KEY, IN_MEMORY_META_KEY, PAGE_META_KEY
-from contentspider.ground.addresses import clean_address, parameter_order, split_address
+from contentspider.crawl.base.options import CrawlOptions
+from contentspider.ground.addresses import (
+    page_address,
+    parameter_order,
+    route_of,
+    split_address,
+)
 from contentspider.ground.errors import DAMAGE, ContentSpiderError, StateError
 from contentspider.page.input.page import Page
 from contentspider.state.book.item_json import decode_value, dump_item, encode_value, load_item
 
 if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
     from contentspider.crawl.base.items import Bindings
 
 # Classes of requests that are stored completely by their fields.
@@ -35,15 +43,25 @@ ITEM = "item"  # the key of a stored item; `encode_value` writes no such key
 
 
 class OrderedFingerprinter(RequestFingerprinter):
-    """Scrapy's fingerprints, which here depend on the order of the parameters, too."""
+    """Scrapy's fingerprints, which here depend on the order of the parameters, too, and in crawls
+    with a browser on the route (`route_of`).
+    """
+
+    def __init__(self, crawler: Crawler | None = None) -> None:
+        super().__init__(crawler)
+        self._reads_routes = (
+            crawler is not None and CrawlOptions.from_settings(crawler.settings).reads_routes
+        )
 
     def fingerprint(self, request: Request) -> bytes:
         """Return the fingerprint of a request."""
         fingerprint = super().fingerprint(request)
-        order = parameter_order(request.url)
-        if not order:
+        more = parameter_order(request.url)
+        if self._reads_routes:
+            more += route_of(request.url)
+        if not more:
             return fingerprint
-        return sha1(fingerprint + order.encode(), usedforsecurity=False).digest()
+        return sha1(fingerprint + more.encode(), usedforsecurity=False).digest()
 
 
 def dump_request(request: Request, spider: Spider, bindings: Bindings) -> str:
@@ -126,7 +144,7 @@ def with_password_apart(request: Request) -> Request:
     parts = split_address(request.url) if "@" in request.url else None
     if not parts or parts.username is None:
         return request
-    clean = request.replace(url=clean_address(request.url))
+    clean = request.replace(url=page_address(request.url))
     clean.meta[IN_MEMORY_META_KEY] = True
     credentials = unquote(parts.username), unquote(parts.password or "")
     clean.headers.setdefault("Authorization", basic_auth_header(*credentials))

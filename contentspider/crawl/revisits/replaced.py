@@ -10,7 +10,7 @@ from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from contentspider.ground.addresses import join
+from contentspider.ground.addresses import folder_address, join
 from contentspider.recrawl.changes import LIVE
 from contentspider.recrawl.difference import text_hash
 from contentspider.site.models.identity import page_id
@@ -46,7 +46,7 @@ class ReplacedPages:
 
     def learn_error_page(self, page: Page) -> None:
         """Remember the error page of a folder, the answer to a random address there."""
-        self._errors[join(page.url, ".")] = texts_of(page)
+        self._errors[folder_address(page.url)] = texts_of(page)
         errors = {folder: sorted(texts) for folder, texts in self._errors.items()}
         self._facts.set_fact(ERROR_FACT, errors)
 
@@ -55,7 +55,7 @@ class ReplacedPages:
         ``blank``, `UNSURE` if the folder's error page is not known, or "" if the server sent the
         page.
         """
-        folders = (join(url, "."), join(url, "/"))
+        folders = (folder_address(url), join(url, "/"))
         errors = [texts for folder in folders if (texts := self._errors.get(folder))]
         known_page = self._known.page(page_id(url))
         if known_page is None:
@@ -69,7 +69,7 @@ class ReplacedPages:
             return "login"
         if any(is_error_page(page, content, error) for error in errors):
             return "soft_404"
-        return "" if join(url, ".") in self._errors else UNSURE
+        return "" if folder_address(url) in self._errors else UNSURE
 
     def _has_lost_text(self, known_page: PageVersion, page: Page) -> bool:
         """Tell whether a page has lost the content that it had as a known page."""

@@ -21,7 +21,7 @@ from contentspider.crawl.middlewares.failures import why
 from contentspider.crawl.spider.hiding import read_answer
 from contentspider.crawl.spider.owntexts import MAX_OWN_BYTES, OwnTexts
 from contentspider.crawl.spider.sitemaps import MAX_SITEMAP_BYTES, SitemapReader, read_sitemap
-from contentspider.ground.addresses import absolute, host_of, join
+from contentspider.ground.addresses import absolute, folder_address, host_of, join
 from contentspider.page.input.page import Page
 from contentspider.site.own.readers.feeds import read_entries
 from contentspider.site.own.readers.llms import read_links
@@ -83,11 +83,12 @@ class DiscoverySpider(Spider):
 
     def probe_folder(self, address: str) -> Iterator[Request]:
         """Yield a request of a random address in the folder of *address*, once for each folder."""
-        folder = join(address, ".")
+        folder, name = folder_address(address), uuid4().hex
         if folder not in self.probed:
             self.probed.add(folder)
             meta = {"handle_httpstatus_list": list(NOT_THERE)}
-            yield self._request(join(folder, uuid4().hex), self.parse_probe, meta, priority=20)
+            probe = folder + name if "#" in folder else join(folder, name)
+            yield self._request(probe, self.parse_probe, meta, priority=20)
 
     def _request(
         self, address: str, callback: Callable[..., Any], meta: dict[str, Any], **fields: Any

@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-import logging
 import re
 from typing import TYPE_CHECKING
-
-from scrapy.utils.datatypes import LocalCache
 
 from contentspider.crawl.base.engine import header
 from contentspider.ground.addresses import absolute, split_address
 from contentspider.page.input.documents import PDF, SUFFIXES, document_kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Iterator
 
     from scrapy.http import Response
-    from scrapy.statscollectors import StatsCollector
 
     from contentspider.crawl.base.links import Head
 
-logger = logging.getLogger(__name__)
-
-MAX_KNOWN = 50_000
-LEFT_STAT = "contentspider/links/documents_left_out"
 TEXT_SUFFIXES = (".md", ".markdown", ".txt", ".text")
 # The literal dot before the alternatives makes the search fast.
 DOCUMENT_LINK = re.compile(
@@ -64,28 +56,8 @@ def _stem(path: str) -> str:
     return PAGE_ENDING.sub("", SOURCE_FOLDERS.sub("", path, count=1), count=1)
 
 
-class LeftDocuments:
-    """Counts the documents that pages link to and that the crawl does not request, because the
-    extra ``documents`` is not installed. Logs the first one.
-    """
-
-    def __init__(self, stats: StatsCollector) -> None:
-        self._stats = stats
-        self._known: LocalCache[str, None] = LocalCache(MAX_KNOWN)
-
-    def note(self, head: Head, is_in_scope: Callable[[str], bool]) -> None:
-        """Count the documents that a page links to, and that belong to the crawl."""
-        for href, _, _ in head.anchors:
-            if not DOCUMENT_LINK.search(href):
-                continue
-            address = absolute(head.base, href)
-            if not address or address in self._known or not is_in_scope(address):
-                continue
-            if not self._known:
-                logger.info(
-                    "links to documents such as %s are not followed: pip install"
-                    " 'contentspider[documents]' reads PDF and office files",
-                    address,
-                )
-            self._known[address] = None
-            self._stats.inc_value(LEFT_STAT)
+def document_links(head: Head) -> Iterator[str]:
+    """Yield the addresses of the documents that a page links to."""
+    for href, _, _ in head.anchors:
+        if DOCUMENT_LINK.search(href) and (address := absolute(head.base, href)):
+            yield address

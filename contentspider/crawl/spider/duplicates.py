@@ -16,7 +16,7 @@ from w3lib.url import canonicalize_url
 from contentspider.crawl.base.known_page import as_known
 from contentspider.crawl.base.outcomes import Retry
 from contentspider.crawl.revisits.copies import MIN_TEXT_CHARS
-from contentspider.ground.addresses import absolute, clean_address, split_address
+from contentspider.ground.addresses import absolute, clean_address, route_of, split_address
 from contentspider.recrawl.counters import without_counter
 from contentspider.site.models.identity import page_id
 from contentspider.site.title import page_title
@@ -354,4 +354,5 @@ def plain_form(address: str) -> str:
     path = INDEX_NAME.sub("/", parts.path).rstrip("/")
     pairs = parse_qsl(parts.query, keep_blank_values=True)
     query = urlencode([pair for pair in pairs if not TRACKING.fullmatch(pair[0])])
-    return parts.netloc.removeprefix("www.") + path + ("?" + query if query else "")
+    query = ("?" + query if query else "") + route_of(address)
+    return parts.netloc.removeprefix("www.") + path + query

@@ -32,6 +32,7 @@ from contentspider.crawl.base.links import (
     header_links,
     link_texts,
     read_head,
+    route_links,
 )
 from contentspider.crawl.base.logins import Logins, read_logins
 from contentspider.crawl.base.meta import (
@@ -41,6 +42,7 @@ from contentspider.crawl.base.meta import (
     ROW_META_KEY,
     START_META_KEY,
 )
+from contentspider.crawl.base.outcomes import RENDERED
 from contentspider.crawl.learning.holder import ItemHolder
 from contentspider.crawl.middlewares.conditional import (
     CONDITIONAL_ORDER,
@@ -61,13 +63,21 @@ from contentspider.crawl.revisits.replaced import UNSURE
 from contentspider.crawl.spider.budget import PageBudget
 from contentspider.crawl.spider.copies import SKIP_REASON, Copy, EndlessCopies
 from contentspider.crawl.spider.discovery import DiscoverySpider
-from contentspider.crawl.spider.documents import LeftDocuments, is_source_of, unread_reason
+from contentspider.crawl.spider.documents import document_links, is_source_of, unread_reason
 from contentspider.crawl.spider.duplicates import Duplicates, Repeat, is_form
 from contentspider.crawl.spider.hiding import read_answer
+from contentspider.crawl.spider.left_links import LeftLinks
 from contentspider.crawl.spider.owntexts import OwnTexts
 from contentspider.crawl.spider.sitemaps import SitemapReader, is_feed
 from contentspider.crawl.spider.traps import Traps
-from contentspider.ground.addresses import clean_address, is_web_address, join, origin_of
+from contentspider.ground.addresses import (
+    clean_address,
+    is_web_address,
+    join,
+    origin_of,
+    page_address,
+    route_of,
+)
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.scope import Scope, several, with_scheme
 from contentspider.ground.sites import SiteKeys
@@ -75,7 +85,13 @@ from contentspider.ground.terminal import printable
 from contentspider.page.input.documents import can_read
 from contentspider.site.models.identity import page_id
 from contentspider.state.crawls.books import name_of
-from contentspider.state.outcome import KNOWN_BROKEN, TRANSIENT
+from contentspider.state.outcome import (
+    DOCUMENTS_LEFT_STAT,
+    KNOWN_BROKEN,
+    NOT_RENDERED,
+    ROUTES_LEFT_STAT,
+    TRANSIENT,
+)
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -115,7 +131,8 @@ class SiteSpider(DiscoverySpider):
     traps: Traps
     copies: EndlessCopies
     unread: UnreadPages
-    left_documents: LeftDocuments
+    left_documents: LeftLinks
+    left_routes: LeftLinks
     obeys_pages: bool
 
     def __init__(
@@ -202,10 +219,14 @@ class SiteSpider(DiscoverySpider):
             return
         self.keeper, self.holder = keeper, holder
         self.unread = UnreadPages(keeper.stats)
-        self.left_documents = LeftDocuments(keeper.stats)
+        self.left_documents = LeftLinks(keeper.stats, DOCUMENTS_LEFT_STAT)
+        self.left_routes = LeftLinks(keeper.stats, ROUTES_LEFT_STAT)
         self.duplicates = Duplicates(keeper, self.keys.key)
         self.own_texts = OwnTexts(keeper, self.scope, self.keys)
         self.sitemap_reader = SitemapReader(self.crawler, keeper)
+        if not holder.options.reads_routes:
+            self.left_routes.note(filter(route_of, self.start_urls), self.scope.has)
+            self.start_urls = list(dict.fromkeys(map(clean_address, self.start_urls)))
         for address, moved_from in keeper.book.runs.fact("moved") or []:
             self.scope.widen(address, moved_from)
         crawl, names = keeper.book.runs.fact(SESSIONS_FACT) or (0, [])
@@ -285,6 +306,8 @@ class SiteSpider(DiscoverySpider):
         login = self.logins.get(origin_of(request.url)) if self.logins else None
         if login is not None and login.ends_session(request.url):
             return LOGOUT
+        if self._needs_browser(request.url):
+            return NOT_RENDERED
         is_start = START_META_KEY in request.meta
         if self.revisits and not is_start and self.revisits.broken.waits(request.url):
             return KNOWN_BROKEN
@@ -504,7 +527,7 @@ class SiteSpider(DiscoverySpider):
         also yield a request for the page's canonical form.
         """
         row = response.meta.get(ROW_META_KEY)
-        url = clean_address(response.url)
+        url = page_address(response.url)
         if "redirect_urls" in response.meta:
             url = self.traps.sessions.plain(url)  # the server's redirect added the session id
         if plain := self.traps.sessions.found(url):  # while the page was on its way
@@ -554,9 +577,13 @@ class SiteSpider(DiscoverySpider):
         if head is None:
             return previous_links(self.keeper, response)
         if not self.reads_documents:
-            self.left_documents.note(head, self.scope.has)
+            self.left_documents.note(document_links(head), self.scope.has)
+        is_rendered = RENDERED in response.flags
+        if not is_rendered:
+            self.left_routes.note(route_links(head), self.scope.has)
         head.anchors.extend((address, "", "") for address in self._further_pages(response, head))
-        links = link_texts(head, self.obeys_pages, self.reads_documents, self._resolve)
+        options = self.obeys_pages, self.reads_documents, self._resolve
+        links = link_texts(head, *options, routes=is_rendered)
         if len(links) >= MAX_LINKS:
             self.traps.report("cut", response.url, MAX_LINKS)
         return {
@@ -583,7 +610,14 @@ class SiteSpider(DiscoverySpider):
         """Return the request of a known page without links to it; None if it is out of scope."""
         if not self.scope.has(address):
             return None
-        return self._page_request(address, KNOWN_PRIORITY, {ORPHAN_META_KEY: True})
+        # Without a browser its request equals that of its document, and yet it must be queued: then
+        # `skip_reason` records why it is not read.
+        meta, is_unread = {ORPHAN_META_KEY: True}, self._needs_browser(address)
+        return self._page_request(address, KNOWN_PRIORITY, meta, dont_filter=is_unread)
+
+    def _needs_browser(self, address: str) -> bool:
+        """Tell whether only a browser, which this crawl lacks, can make the page of an address."""
+        return bool(route_of(address)) and not self.holder.options.reads_routes
 
     def page_requests(self, address: str, priority: int) -> Iterator[Request]:
         """Yield the request of a page, unless the page is known and its next visit is not due."""

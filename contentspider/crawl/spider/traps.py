@@ -13,7 +13,7 @@ from scrapy.utils.datatypes import LocalCache
 from contentspider.crawl.base.known_page import as_known
 from contentspider.crawl.base.links import MAX_LINKS
 from contentspider.crawl.spider.sessions import SURE, SessionNames
-from contentspider.ground.addresses import split_address
+from contentspider.ground.addresses import route_of, split_address
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -178,7 +178,8 @@ def shape_of(address: str) -> str:
     'e.org/shop?'
     """
     parts = split_address(address)
-    return parts.netloc + masked(parts.path) + ("?" if parts.query else "")
+    path = parts.path + route_of(address).lstrip("#")
+    return parts.netloc + masked(path) + ("?" if parts.query else "")
 
 
 def masked(text: str, may_mask: Callable[[str], bool] | None = None) -> str:

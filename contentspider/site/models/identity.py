@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from w3lib.url import canonicalize_url
 
-from contentspider.ground.addresses import is_web_address, parameter_order
+from contentspider.ground.addresses import is_web_address, parameter_order, route_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -44,11 +44,12 @@ def is_site_item(url: str) -> bool:
 def page_id(url: str) -> str:
     """Return the stable id of a page, with 32 hexadecimal digits.
 
-    It is a hash of the canonical form of its address, and of the order of the parameters.
+    It is a hash of the canonical form of its address, of the order of the parameters, and of the
+    route (`route_of`).
     """
     if not CANONICAL.match(url):
         url = url.encode("utf-8", "replace").decode()
-        fragment = SITE_FRAGMENT if is_site_item(url) else ""
+        fragment = SITE_FRAGMENT if is_site_item(url) else route_of(url)
         url = canonicalize_url(url) + parameter_order(url) if is_web_address(url) else url
         url += fragment
     return _digest(url.encode())

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from contentspider.ground.addresses import absolute
+from contentspider.ground.addresses import absolute, route_of
 from contentspider.page.about.jsonld import title_key
 from contentspider.page.about.stated_texts import marked_texts
 from contentspider.site.own.texts import OwnText
@@ -26,16 +26,18 @@ ANNOUNCED_SHARE = 0.2
 def address_key(address: str) -> str:
     """Return a key that is the same for all addresses of one page.
 
-    It ignores the scheme, ``www.``, ``index.html``, escapes, fragments and a slash at the end.
+    It ignores the scheme, ``www.``, ``index.html``, escapes, a slash at the end, and fragments
+    other than routes (`route_of`).
 
     >>> address_key("https://www.E.org/tea/index.html#top"), address_key("http://e.org/t%65a/")
     ('e.org/tea', 'e.org/tea')
     """
-    bare = SCHEME.sub("", address.strip().partition("#")[0])
+    address = address.strip()
+    bare = SCHEME.sub("", address.partition("#")[0])
     path, question, query = bare.partition("?")
     host, slash, host_path = path.partition("/")
     path = INDEX.sub("", host.lower() + slash + unquote(host_path)).strip("/")
-    return path + question + query
+    return path + question + query + route_of(address)
 
 
 def path_key(address: str) -> str:
