@@ -289,12 +289,12 @@ def link_texts(
 
 def route_links(head: Head, resolve: Resolve = resolve_link) -> Iterator[str]:
     """Yield the addresses with routes (`route_of`) that a page links to."""
-    for href, _, _ in head.anchors:
-        if (
-            (route := route_of(href) if "#" in href else "")
-            and len(href) <= MAX_URL_CHARS
-            and (address := resolve(head.base, href.strip().translate(BLANKS), False))
-        ):
+    for link, _, _ in head.anchors:
+        if "#" not in link or len(link) > MAX_URL_CHARS:
+            continue
+        href = link.strip().translate(BLANKS)
+        route = route_of(href)
+        if route and (address := resolve(head.base, href, False)):
             yield address + route
 
 
