@@ -274,17 +274,19 @@ class Reasons:
         return Correction(lines, changed.count(page.url), 1)
 
     def _selector(self, slot: str, paths: Iterable[str]) -> tuple[str, set[str]]:
-        """Return the shortest selector for a slot that matches none but its *paths*, or else the
-        most precise, and the paths that it matches; "" if there is none.
+        """Return the first selector for a slot that matches the same *paths* as the most precise
+        one, and these paths; "" if there is none.
         """
-        tree, selector, matched = PathTree(paths), "", set[str]()
-        wanted = {path for path in paths if self._slot_of(path) == slot}
-        for selector in selectors(slot):
-            rule = Overrides.parse(f"drop = [{_quoted(selector)}]").tables[0]
-            matched = tree.matched(rule.drop[0])
-            if matched == wanted:
-                break
-        return selector, matched
+        tree, (*others, precise) = PathTree(paths), ("", *selectors(slot))
+        wanted = _matched(tree, precise)
+        same = (other for other in others if other and _matched(tree, other) == wanted)
+        return next(same, precise), wanted
+
+
+def _matched(tree: PathTree, selector: str) -> set[str]:
+    if not selector:
+        return set()
+    return tree.matched(Overrides.parse(f"drop = [{_quoted(selector)}]").tables[0].drop[0])
 
 
 def _correcting(page: Page, index: int) -> str:
