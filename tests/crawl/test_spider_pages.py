@@ -251,6 +251,8 @@ def test_routes_in_links_of_rendered_pages_are_followed_once(tmp_path: Path) -> 
     _, item, found = parse(crawl, "/#/tea", page(2, LINKS), flags=[RENDERED])
     assert item is not None and item.url == "https://e.org/#/tea"
     assert found == [], "queued already"
+    home = parse(crawl, "/app#/tea", page(3, "<a href='#/'>Home</a>"), flags=[RENDERED])[2]
+    assert home == ["/app"], "the front page of the application"
     assert parse(crawl, "/#/ferry", page(2, LINKS), flags=[RENDERED])[1] is None, "same text"
 
 

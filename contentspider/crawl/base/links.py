@@ -312,7 +312,7 @@ def _followed_links(head: Head, nofollow: bool, routes: bool) -> Iterator[tuple[
         href = link.strip().translate(BLANKS)
         if not href or len(href) > MAX_URL_CHARS:
             continue
-        if href[0] == "#" and not (routes and route_of(href)):
+        if href[0] == "#" and not (routes and href.startswith(("#/", "#!/"))):
             continue
         if nofollow and rel and "nofollow" in rel.lower().split():
             continue
