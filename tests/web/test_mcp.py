@@ -116,6 +116,18 @@ def test_search_returns_addresses_of_pages_sections_and_copies(index: str) -> No
     assert none["results"] == []
 
 
+def test_page_with_route_of_a_script_is_found_by_its_address(tmp_path: Path) -> None:
+    pages = {"": "Front.", "#/wool": "Sheep.", "#/flax": "Linen."}
+    documents = [
+        dyeing_page(number, url=f"http://e.org/{route}", content=text, content_html=text)
+        for number, (route, text) in enumerate(pages.items())
+    ]
+    index = make_index(tmp_path / "routes.db", documents)
+    asked = ("#top", "#/wool", "#/flax#top")
+    found = ask(Tools([index]), *(("page", {"address": f"http://e.org/{end}"}) for end in asked))
+    assert [page["url"] for page in found] == [f"http://e.org/{route}" for route in pages]
+
+
 def test_own_fields_narrow_and_order_the_results_of_all_indexes(tmp_path: Path) -> None:
     urls = []
     for name, prices in {"a": (12.0, 3.0), "b": (8.0, 1.0)}.items():
