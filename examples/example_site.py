@@ -47,6 +47,7 @@ INGREDIENTS = (
     "flour,butter,rhubarb,walnuts,sea salt,brown sugar,cold water,lemon zest,oats,pear"
     " cider,thyme,goat cheese".split(",")
 )
+SECTIONS = ("stories", "recipes", "handbook")
 CHATTER = (
     "Thanks for this, I had no idea.,My grandmother told it differently.,Does anybody know where to"
     " buy it?,Lovely pictures as always!,I was there last week and it was closed.,Please write more"
@@ -74,12 +75,18 @@ class Example:
 
 
 class ExampleSite:
-    """Makes the pages of the site from a seed."""
+    """Makes the pages of the site from a seed. A section without pages is not in its menu."""
 
     def __init__(
-        self, seed: int = 7, articles: int = 24, recipes: int = 14, chapters: int = 12
+        self,
+        seed: int = 7,
+        articles: int = 24,
+        recipes: int = 14,
+        chapters: int = 12,
+        name: str = "Tidewater Almanac",
     ) -> None:
         self.random = random.Random(seed)
+        self.name = name
         self.pages: dict[str, str] = {}
         self.examples: list[Example] = []
         for number in range(articles):
@@ -258,29 +265,30 @@ class ExampleSite:
         meta = f'<meta name="description" content="{escape(description)}">' if description else ""
         menu = "".join(
             f'<li><a href="/{name}/">{name.title()}</a></li>'
-            for name in ("stories", "recipes", "handbook")
+            for name in SECTIONS
+            if any(example.section == name for example in self.examples)
         )
         return (
             f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)} |'
-            f" Tidewater Almanac</title>{meta}"
+            f" {self.name}</title>{meta}"
             f"<script>var section = '{section}';</script><style>p {{ margin: 1em"
             f" }}</style></head><body class='{section} page-{len(self.pages)}'>"
             f'<div id="cookie-notice" role="dialog"><p>{COOKIES}</p><button>Accept</button></div>'
-            '<header class="site-header"><a class="logo" href="/">Tidewater Almanac</a><nav><ul'
+            f'<header class="site-header"><a class="logo" href="/">{self.name}</a><nav><ul'
             f' class="menu">{menu}</ul></nav></header>'
             f'<div id="content" class="column">{body}</div>'
             f'<aside class="sidebar"><h4>Newsletter</h4><p>Every Friday, the best of the week in'
             f" your mailbox.</p><h4>Archive</h4><ul>"
             f"<li><a href='/stories/'>2024</a></li><li><a"
             f" href='/stories/page-2.html'>2023</a></li></ul></aside>"
-            f"<footer><p>© 2024 Tidewater Almanac. All rights reserved.</p><a"
+            f"<footer><p>© 2024 {self.name}. All rights reserved.</p><a"
             f' href="/imprint.html">Imprint</a></footer></body></html>'
         )
 
     def listings(self) -> None:
         sections = {
             name: [example for example in self.examples if example.section == name]
-            for name in ("stories", "recipes", "handbook")
+            for name in SECTIONS
         }
         for name, examples in sections.items():
             for start in range(0, len(examples), 12):
@@ -315,7 +323,7 @@ class ExampleSite:
         )
         self.pages["/imprint.html"] = self.page(
             "Imprint",
-            "<div class='plain'><h1>Imprint</h1><p>Tidewater Almanac, 1 Quay Street.</p></div>",
+            f"<div class='plain'><h1>Imprint</h1><p>{self.name}, 1 Quay Street.</p></div>",
             "",
             "imprint",
         )

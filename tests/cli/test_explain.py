@@ -95,6 +95,35 @@ def test_reasons_speak_for_or_against_the_decision(model: SiteModel) -> None:
     assert not re.search(r"shape|slot ", str(body)), "words, no codes"
 
 
+def test_correction_by_one_page_spares_the_places_of_other_pages(model: SiteModel) -> None:
+    """The imprint has one paragraph; the stories of the site have theirs in another place."""
+    html = article(1, SHARE).replace("<article>", "<article><div>", 1)
+    page = Page.from_html(html, "https://e.org/imprint")
+    index = [block.text for block in page.content.blocks].index(prose(1, 1))
+    correction = Reasons(model).explain(model.extract(page), index).correction
+    assert correction is not None
+    (rule,) = Overrides.parse("\n".join(correction.lines)).tables
+    story = Page.from_html(article(2, SHARE), page.url, overrides=Overrides((rule,)))
+    assert story.corrections is not None
+    assert not any(story.corrections.drop.values()), correction.lines
+
+
+def test_place_that_is_said_to_be_boilerplate_does_not_speak_for_content() -> None:
+    from example_site import ExampleSite
+
+    site = ExampleSite(1, articles=10, recipes=0, chapters=0)
+    pages = {path: Page.from_html(html, path) for path, html in site.pages.items()}
+    model = SiteLearner("e.org").fit(pages.values())
+    extraction = model.extract(pages["/imprint.html"])
+    for index in range(len(extraction.kept)):
+        why = Reasons(model).explain(extraction, index)
+        speak_for, against = why.reasons, why.doubts
+        if not why.is_kept:
+            speak_for, against = against, speak_for
+        assert not any("which are content" in fact for fact in against), why.text
+        assert not any("which are boilerplate" in fact for fact in speak_for), why.text
+
+
 def test_correction_is_of_one_page_where_its_place_is_mixed(model: SiteModel) -> None:
     pages = [shared(number) for number in range(12)]
     extractions = [model.extract(page) for page in pages]

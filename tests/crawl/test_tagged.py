@@ -84,3 +84,4 @@ def test_tagged_block_explains_its_decision() -> None:
     assert [element.text_content() for element in rule.keep[0].elements(root())] == ["Home"]
     assert any("100%" in reason for reason in why.reasons), "its links"
     assert (text.explain() or why).is_kept
+    assert "&quot;Home&quot; " in why._repr_html_(), "in a notebook"

@@ -47,3 +47,20 @@ def test_extraction_has_dates_and_authors_and_shows_what_it_keeps() -> None:
     shown = extraction._repr_html_()
     assert "leaves &amp; water" in shown and "Home &amp; all" in shown
     assert shown.count("<p") == len(extraction.page.content.blocks)
+    assert shown.count("✓") == extraction.kept.sum() == 1, "code hosts take the colours away"
+    alone = extraction.page._repr_html_()
+    assert alone.count("<p") == shown.count("<p") and "✓" not in alone
+
+
+def test_model_shows_its_slots_by_score() -> None:
+    pages = [Page.from_html(HTML.replace("Tea", f"Tea {n}"), f"https://e.org/{n}") for n in "abcd"]
+    model = SiteLearner("e.org").fit(pages)
+    shown = model._repr_html_()
+    assert shown.count("<tr") == len(model.summary) == 2
+    assert shown.index("body/p") < shown.index("body/nav"), "the content is first"
+    assert "leaves &amp; water" in shown and shown.count("█") > 5
+
+
+def test_long_page_says_how_much_it_does_not_show() -> None:
+    page = Page.from_html("<p>Tea" * 305)
+    assert page._repr_html_().count("<p") == 301 and "5 more blocks" in page._repr_html_()

@@ -31,6 +31,7 @@ from contentspider.page.tree.blocks import (
 from contentspider.page.tree.tags import KINDS
 from contentspider.page.tree.text import clean_text, runs
 from contentspider.page.words.names import ANCESTOR_TAGS, LEAF_TAGS
+from contentspider.page.write.notebook import blocks_html
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -79,6 +80,10 @@ class Page:
 
     def __repr__(self) -> str:
         return f"<Page {self.url!r}: {len(self.content.blocks)} blocks>"
+
+    def _repr_html_(self) -> str:
+        """Return the text of the page's blocks for notebooks."""
+        return blocks_html(repr(self), self.content.blocks)
 
     @classmethod
     def from_html(

@@ -15,6 +15,7 @@ from contentspider.ground.errors import DAMAGE, StateError
 from contentspider.ground.pickles import pickled
 from contentspider.ground.tables import to_arrow, to_pandas
 from contentspider.page.tree.text import SENTENCE_CHARS
+from contentspider.page.write.notebook import bars_html
 from contentspider.site.companions import with_footnotes, with_titles
 from contentspider.site.fields.own_fields import OwnKnowledge
 from contentspider.site.fields.site_fields import FIELD_NAMES, FieldKnowledge, SiteFields
@@ -265,6 +266,14 @@ class SiteModel:
     def to_arrow(self) -> Any:
         """Return the table of `to_pandas` as a pyarrow Table (extra ``parquet``)."""
         return to_arrow([asdict(slot) for slot in self.summary])
+
+    def _repr_html_(self) -> str:
+        """Return a plot for notebooks: the slots of the template by score, each with a bar of its
+        probability, green for content and grey for boilerplate.
+        """
+        slots = sorted(self.summary, key=lambda slot: -slot.score)
+        bars = [(slot.slot, slot.probability, slot.example) for slot in slots]
+        return bars_html(repr(self), bars, "slots")
 
     def extract(self, page: Page, keep_teasers: bool = False) -> Extraction:
         """Return the content of a page; *keep_teasers* also keeps the entries of a listing."""

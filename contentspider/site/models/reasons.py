@@ -8,6 +8,7 @@ import json
 from collections import defaultdict
 from dataclasses import dataclass
 from functools import cached_property
+from html import escape
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
@@ -21,7 +22,7 @@ from contentspider.site.models.selectors import PathTree, selectors
 from contentspider.site.vote.labels import OWN, PAPER, VOTES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from contentspider.page.input.page import Page
     from contentspider.page.tree.blocks import Block
@@ -67,7 +68,8 @@ class Explanation:
     *text* is the block's text, *probability* how probably it is content, from 0 to 1. *decided_by*
     says who decided it. *reasons* speak for the decision and *doubts* against it, the strongest
     first. *opinions* are of others: the vote, the prior, own texts. *correction* would change the
-    decision; it is None if a person's overrides made it, or if no selector has the block.
+    decision; it is None if no selector has the block. If a person's overrides made the decision,
+    there are no reasons, doubts and correction.
     """
 
     text: str
@@ -96,6 +98,10 @@ class Explanation:
             )
             lines += [f"    {line}" for line in fix]
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        """Return the lines of `str` for notebooks."""
+        return f"<pre>{escape(str(self))}</pre>"
 
 
 class _Fact(NamedTuple):
@@ -126,8 +132,8 @@ class Reasons:
     def explain(self, extraction: Extraction, index: int) -> Explanation:
         """Return why the block *index* of a page is kept or dropped."""
         page, is_kept = extraction.page, bool(extraction.kept[index])
-        facts = sorted(self._facts(page, index), key=lambda fact: -abs(fact.weight))
         by_person = _correcting(page, index)
+        facts = [] if by_person else sorted(self._facts(page, index), key=lambda f: -abs(f.weight))
         return Explanation(
             page.content.blocks[index].text,
             is_kept,
@@ -185,6 +191,9 @@ class Reasons:
         weights = self._weights(page, index)
         for kind, (usual, text) in facts.items():
             weight = weights[kind] if weights else usual
+            if kind == PLACE and weight * usual < 0:
+                # The classifier weighs the parts of the place, which other places have, too.
+                text = f"its place resembles places of {'content' if weight > 0 else 'boilerplate'}"
             if abs(weight) >= MIN_WEIGHT:
                 yield _Fact(weight, text)
 
@@ -273,18 +282,23 @@ class Reasons:
         lines = ("[[rule]]", f"pattern = {_quoted(pattern)}", line)
         return Correction(lines, changed.count(page.url), 1)
 
-    def _selector(self, slot: str, paths: Iterable[str]) -> tuple[str, set[str]]:
-        """Return the shortest selector for a slot that matches none but its *paths*, or else the
-        most precise, and the paths that it matches; "" if there is none.
+    def _selector(self, slot: str, paths: Collection[str]) -> tuple[str, set[str]]:
+        """Return the first selector for a slot that matches the same places as the most precise
+        one, among the *paths* and the model's slots, and the paths that it matches; "" if there is
+        none.
         """
-        tree, selector, matched = PathTree(paths), "", set[str]()
-        wanted = {path for path in paths if self._slot_of(path) == slot}
-        for selector in selectors(slot):
-            rule = Overrides.parse(f"drop = [{_quoted(selector)}]").tables[0]
-            matched = tree.matched(rule.drop[0])
-            if matched == wanted:
-                break
-        return selector, matched
+        # The pages at hand may be one of many: the selector must not match what others have.
+        known = {known.slot for known in self.model.summary} if self.model else set[str]()
+        tree, (*others, precise) = PathTree(sorted(known.union(paths))), ("", *selectors(slot))
+        wanted = _matched(tree, precise)
+        same = (other for other in others if other and _matched(tree, other) == wanted)
+        return next(same, precise), wanted.intersection(paths)
+
+
+def _matched(tree: PathTree, selector: str) -> set[str]:
+    if not selector:
+        return set()
+    return tree.matched(Overrides.parse(f"drop = [{_quoted(selector)}]").tables[0].drop[0])
 
 
 def _correcting(page: Page, index: int) -> str:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass, fields
 from functools import partial
-from html import escape
-from itertools import compress, islice
+from itertools import compress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from contentspider.ground.addresses import (
@@ -25,6 +24,7 @@ from contentspider.page.words.language import SAMPLE_CHARS, detect_language, lan
 from contentspider.page.words.tidy import tidy
 from contentspider.page.write.markdown import write_markdown
 from contentspider.page.write.markup import write_html
+from contentspider.page.write.notebook import blocks_html
 from contentspider.page.write.output import to_text
 from contentspider.page.write.passages import to_passages
 from contentspider.page.write.places import heading_levels
@@ -68,9 +68,6 @@ FIELDS = (
     " headings canonical published_at modified_at author image images records section keywords"
     " fields page_type content_hash confidence model_version crawled_at"
 ).split()
-
-# The colours of blocks in a notebook, and how many it shows.
-KEPT, LEFT_OUT, MAX_SHOWN = "#2a2", "#888", 300
 
 
 class OptionalFields(NamedTuple):
@@ -216,15 +213,7 @@ class Extraction:
 
     def _repr_html_(self) -> str:
         """Return all text of the page for notebooks: kept blocks green, dropped ones grey."""
-        blocks = zip(self.page.content.blocks, self.kept.tolist(), strict=True)
-        lines = [
-            f'<p style="margin:2px;padding-left:6px;border-left:4px solid'
-            f' {KEPT if kept else f"{LEFT_OUT};color:{LEFT_OUT}"}">{escape(block.text)}</p>'
-            for block, kept in islice(blocks, MAX_SHOWN)
-        ]
-        left = len(self.kept) - len(lines)
-        more = f"<p>... and {left:,} more blocks</p>" if left > 0 else ""
-        return f"<div><b>{escape(repr(self))}</b>{''.join(lines)}{more}</div>"
+        return blocks_html(repr(self), self.page.content.blocks, self.kept.tolist())
 
     def __reduce__(self) -> Pickled:
         return pickled(Extraction, *(getattr(self, each.name) for each in fields(self)))

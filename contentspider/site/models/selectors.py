@@ -23,10 +23,10 @@ TAG = re.compile(r"[A-Za-z][\w-]*", re.ASCII)
 
 
 def selectors(slot: str) -> Iterator[str]:
-    """Yield CSS selectors for a slot, the shortest first.
+    """Yield CSS selectors for a slot: more and more precise ones, of at most two steps at first.
 
     >>> list(selectors("body/div#main/div/p.note"))
-    ['div#main p.note', 'div#main > div > p.note']
+    ['div#main p.note', 'p.note', 'div#main > div > p.note']
     """
     steps = [css_step(step) for step in slot.split("/")[1:]]
     if not steps:
@@ -37,6 +37,9 @@ def selectors(slot: str) -> Iterator[str]:
     start = max(id_steps, default=min(named_steps, default=0))
     if start < len(steps) - 1:
         yield f"{steps[start]} {steps[-1]}"
+    for index in reversed(named_steps):
+        if index > start:
+            yield " > ".join(steps[index:])
     yield " > ".join(steps[start:])
     if start:
         yield " > ".join(steps)
