@@ -215,6 +215,30 @@ def test_named_value_is_an_example_and_is_painted_on_other_pages(tmp_path: Path)
     assert not (tmp_path / "fields.toml").exists(), "the undo takes the new file away"
 
 
+def test_page_opens_on_its_content_with_a_legend_of_colours(tmp_path: Path) -> None:
+    style = "html {{ scroll-behavior: smooth }} body {{ padding-bottom: 900px }}"
+    folder = write_site(tmp_path / "pages", f"<style>{style}</style>")
+    menu = "".join(f"<li><a href=/{one}>Place {one}</a>" for one in range(200))
+    for path in folder.iterdir():
+        path.write_text(path.read_text().replace("<nav>", f"<nav><ul>{menu}</ul>"))
+    colours = "found => found.map(one => [one.className, getComputedStyle(one).backgroundColor])"
+
+    async def look(shown: Any) -> tuple[float, float, dict[str, str], set[tuple[str, str]]]:
+        await open_page(shown, address)
+        heading = await shown.frame_locator("#frame").locator("h1").bounding_box()
+        mark = await shown.locator("#layer .main").first.bounding_box()
+        legend = await shown.locator("#legend li").evaluate_all(colours)
+        marks = await shown.locator("#layer .main, #layer .noise").evaluate_all(colours)
+        return heading["y"], mark["y"], dict(legend), set(map(tuple, marks))
+
+    with annotating(folder) as (address, _):
+        heading, mark, legend, marks = browse(look, 1280, 800)
+    assert 0 < heading < 400
+    assert abs(heading - mark) < 20, "the marks lie on the texts"
+    assert list(legend) == ["main", "noise", "unsure", "field"]
+    assert marks == {(name, legend[name]) for name in ("main", "noise")}
+
+
 @pytest.mark.thorough
 def test_annotation_works_by_keyboard_alone(tmp_path: Path) -> None:
     async def look(shown: Any) -> list[str]:

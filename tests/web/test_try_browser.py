@@ -119,6 +119,21 @@ def test_page_is_tried_by_keyboard_on_phone(site: Site, tmp_path: Path) -> None:
     assert not [path for path in site.requests if "sent" in path]
 
 
+def test_sentences_with_links_are_not_broken_at_the_links(tmp_path: Path) -> None:
+    async def look(shown: Any) -> list[list[str]]:
+        await shown.goto(f"{address}try")
+        found = await shown.locator("p:has(a)").evaluate_all(
+            "found => found.map(one => [getComputedStyle(one).display,"
+            " ...[...one.querySelectorAll('a')].map(link => getComputedStyle(link).display)])"
+        )
+        return list(found)
+
+    with serving(tmp_path) as address:
+        shown = browse(look)
+    assert shown
+    assert all(display in ("block", "inline") for one in shown for display in one)
+
+
 @pytest.mark.thorough
 def test_stopped_server_ends_its_jobs(tmp_path: Path) -> None:
     """A browser follows a job whose site answers slowly when the server is asked to end."""

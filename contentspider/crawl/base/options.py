@@ -65,25 +65,8 @@ class CrawlOptions:
         " pages of sites without a model.",
         flags="--models-frozen", group=RUNS, in_sites=True,
     )
-    labels: str = option(
-        "votes", "How blocks are labelled: 'votes', 'own' (without the prior), 'paper' (Algorithm"
-        " 1), a variant of it (research/docs/experiments.md), or a method of another package.",
-        flags="--labels", metavar="METHOD",
-    )
-    features: list[str] = option(
-        ["slots"], "Feature sets of the site's classifier (research/docs/experiments.md).",
-        flags="--features", metavar="SET[,SET]",
-    )
-    classifier: str = option(
-        "svm", "The site's classifier: 'svm', or a classifier of another package"
-        " (docs/extending.md).",
-        flags="--classifier", metavar="NAME",
-    )
     keep_teasers: bool = option(
         False, "Keep the entries of listing pages in their content.", flags="--keep-teasers"
-    )
-    prior_file: str = option(
-        "", "A prior from 'contentspider-research train-prior' that replaces the shipped prior."
     )
     site_by: str = option(
         "domain", "How addresses are grouped into sites: by 'domain' (the registered domain) or by"
@@ -288,6 +271,24 @@ class CrawlOptions:
     monitor_max_failed: float = option(
         0.1, "Monitors: fail if a larger share of pages could not be read or filtered.", minimum=0,
         maximum=1,
+    )
+    # For research.
+    labels: str = option(
+        "votes", "How blocks are labelled: 'votes', 'own' (without the prior), 'paper' (Algorithm"
+        " 1), a variant of it (research/docs/experiments.md), or a method of another package.",
+        flags="--labels", metavar="METHOD",
+    )
+    features: list[str] = option(
+        ["slots"], "Feature sets of the site's classifier (research/docs/experiments.md).",
+        flags="--features", metavar="SET[,SET]",
+    )
+    classifier: str = option(
+        "svm", "The site's classifier: 'svm', or a classifier of another package"
+        " (docs/extending.md).",
+        flags="--classifier", metavar="NAME",
+    )
+    prior_file: str = option(
+        "", "A prior from 'contentspider-research train-prior' that replaces the shipped prior."
     )
     # fmt: on
 

@@ -43,6 +43,8 @@ async function open(page) {
     unpin();
     locateBlocks();
     measure();
+    reveal(positions.findIndex(({ bounds }, number) => bounds && state.blocks[number].label === "main"), true);
+    measure();
   } finally {
     isOpening = false;
   }
@@ -213,13 +215,19 @@ async function finish() {
 
 function select(number) {
   current = Math.max(0, Math.min(number, state.blocks.length - 1));
-  const position = positions[current];
-  if (position && position.bounds) {
-    position.element.scrollIntoView({ block: "nearest" });
-    const view = frame.contentWindow, { top, bottom } = position.bounds;
-    if (top < view.scrollY || bottom > view.scrollY + view.innerHeight) view.scrollTo(0, top - view.innerHeight / 3);
-  }
+  reveal(current);
   measure();
+}
+
+// Scrolls to a block that is out of sight, or, with *always*, to any block. The page may ask for
+// smooth scrolling, during which the marks would be wrong.
+function reveal(number, always = false) {
+  const position = positions[number];
+  if (!position || !position.bounds) return;
+  position.element.scrollIntoView({ block: "nearest", behavior: "instant" });
+  measure();
+  const view = frame.contentWindow, { top, bottom } = position.bounds;
+  if (always || top < view.scrollY || bottom > view.scrollY + view.innerHeight) view.scrollTo({ top: top - view.innerHeight / 3, behavior: "instant" });
 }
 
 // Asks for the name and the type of the value in the selected block.
@@ -260,7 +268,7 @@ function revealHidden() {
   measure();
 }
 
-const scroll = (pages) => { frame.contentWindow.scrollBy(0, pages * frame.clientHeight); moveLayer(); };
+const scroll = (pages) => { frame.contentWindow.scrollBy({ top: pages * frame.clientHeight, behavior: "instant" }); moveLayer(); };
 // Keys are ignored until the other page is open.
 function leavePage(action) {
   isOpening = true;
@@ -353,7 +361,7 @@ overlay.addEventListener("wheel", (event) => {
       if (element.scrollTop !== before) { measure(); return; }
     }
   }
-  frame.contentWindow.scrollBy(event.deltaX, event.deltaY);
+  frame.contentWindow.scrollBy({ left: event.deltaX, top: event.deltaY, behavior: "instant" });
   moveLayer();
 }, { passive: false });
 window.addEventListener("resize", measure);
