@@ -98,7 +98,7 @@ class _LinePairs:
     def __init__(
         self, slot: str, old: list[str], new: list[str], languages: tuple[str, str]
     ) -> None:
-        self._slot, self._languages = slot, languages
+        self._place, self._languages = slot, languages
         self.has_ages = False
         self.numbered: set[str] = set()
         self.are_alike = len(old) == len(new) and all(
@@ -116,8 +116,8 @@ class _LinePairs:
         if AGE in old and (old == new or differ_in_numbers(old, new)):
             self.has_ages = True
             return True
-        if self._slot and differ_in_numbers(before, now):
-            self.numbered.add(place_of(self._slot, now))
+        if self._place and differ_in_numbers(before, now):
+            self.numbered.add(place_of(self._place, now))
             return True
         return False
 
