@@ -8,7 +8,7 @@ each visit, and lines come back, to the same page or to another one. News do not
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import pairwise
@@ -169,22 +169,27 @@ def _returning(history: History) -> Iterator[bool]:
             for key in keys:
                 seen[key].add((page, crawl))
     for page, crawls in history.items():
-        for (last, before), (crawl, now) in pairwise(sorted(crawls.items())):
+        for (_, before), (crawl, now) in pairwise(sorted(crawls.items())):
             if before == now:
                 continue
             new = set(now) - set(before)
-            places = {place for key in new for place in seen[key] if place[1] < crawl}
-            is_back = bool(places - {(page, last)}) or sorted(now) == sorted(before)
-            sources = (history[other][at] for other, at in places if other != page)
-            yield is_back and not any(_is_moved(now, before, source) for source in sources)
+            is_back = any(at < crawl for key in new for _, at in seen[key])
+            # Lines that have moved here have all new lines among them: one line finds the sources.
+            rarest = min((seen[key] for key in new), key=len, default=set())
+            sources = (history[other][at] for other, at in rarest if at < crawl and other != page)
+            yield (is_back or sorted(now) == sorted(before)) and not _are_moved(
+                now, before, sources
+            )
 
 
-def _is_moved(now: tuple[bytes, ...], before: tuple[bytes, ...], other: tuple[bytes, ...]) -> bool:
-    """Tell whether lines have moved here from the end of an *other* page, as in a list over several
-    pages that has grown.
+def _are_moved(
+    now: tuple[bytes, ...], before: tuple[bytes, ...], sources: Iterable[tuple[bytes, ...]]
+) -> bool:
+    """Tell whether lines have moved here from the end of another page, whose lines are among the
+    *sources*, as in a list over several pages that has grown.
     """
     count = len(now)
-    return count >= MIN_LIST and any(
-        now[:moved] == other[-moved:] and now[moved:] == before[: count - moved]
-        for moved in range(1, count + 1)
-    )
+    if count < MIN_LIST:
+        return False
+    counts = [moved for moved in range(1, count + 1) if now[moved:] == before[: count - moved]]
+    return any(now[:moved] == source[-moved:] for source in sources for moved in counts)

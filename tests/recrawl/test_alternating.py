@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import random
+import time
 from typing import TYPE_CHECKING
 
 import pytest
 
 from contentspider.page.input.page import Page
-from contentspider.recrawl.alternating import MIN_CHANGES, AlternatingSlots, slot_texts
+from contentspider.recrawl.alternating import (
+    CRAWLS,
+    MAX_PAGES,
+    MIN_CHANGES,
+    AlternatingSlots,
+    SlotTexts,
+    slot_texts,
+)
+from contentspider.recrawl.places import slot_key
 from tests.sites import prose
 
 if TYPE_CHECKING:
@@ -127,3 +136,16 @@ def test_slot_that_stays_on_most_pages_does_not_alternate() -> None:
 def test_few_visits_do_not_show_that_slot_alternates() -> None:
     assert alternating(drawn, crawls=5, pages=MIN_CHANGES // 4) == {ITEM}
     assert alternating(drawn, crawls=2, pages=MIN_CHANGES - 1) == set()
+
+
+def test_long_lists_of_many_pages_take_little_time() -> None:
+    lines = [str(number).encode() for number in range(200)]
+    history = {
+        str(page): {crawl: tuple(DRAW.sample(lines, 100)) for crawl in range(CRAWLS)}
+        for page in range(MAX_PAGES)
+    }
+    slots = AlternatingSlots({slot_key(ITEM): history})
+    slots.add({slot_key(ITEM): SlotTexts(ITEM, history["0"][0], 50.0, are_facts=False)})
+    started = time.process_time()
+    assert slots.slots() == {ITEM}
+    assert time.process_time() - started < 4
