@@ -150,6 +150,8 @@ def run(options: argparse.Namespace) -> int:
     jobs = Jobs(options.jobs, options.due, state_dir, options.force, options.engine, options.state)
     results = jobs.run(sites)
     outcome = run_outcome(results, jobs.is_stopped, options.due)
+    if not notifier.send(results) and outcome is Outcome.COMPLETE:
+        outcome = Outcome.ERROR
     record = summary_of(results, outcome, started)
     if summary:
         write_json(summary, record)
@@ -157,8 +159,7 @@ def run(options: argparse.Namespace) -> int:
         store.write("summary.json", json_text(record, indent=2).encode())
     for line in report_lines(results, outcome):
         say(line)
-    is_told = notifier.send(results)
-    return outcome if is_told or outcome is not Outcome.COMPLETE else Outcome.ERROR
+    return outcome
 
 
 def _store(options: argparse.Namespace) -> Objects | None:

@@ -122,6 +122,21 @@ def test_nothing_is_sent_of_sites_that_are_fine() -> None:
     assert service.send(RESULTS[2:3]), "it was told when it went down"
 
 
+def test_run_whose_message_is_refused_says_so_in_exit_code_and_summary(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    thin = SiteResult("a", "complete", 0, warnings=("pages without text: 40.0%",))
+    monkeypatch.setattr("contentspider.run.jobs.Jobs.run", lambda *_: [thin])
+    with serving(LoopbackServer(("127.0.0.1", 0), Hook)) as port:
+        path = tmp_path / "sites.toml"
+        notify = f'notify = ["json://127.0.0.1:{port}/refused"]\n'
+        path.write_text(f'{notify}[site.a]\nurls = ["http://127.0.0.1:1/"]\n')
+        arguments = ["run", str(path), "--state-dir", str(tmp_path / "state")]
+        assert main([*arguments, "--summary", str(tmp_path / "s.json")]) == 1
+    assert json.loads((tmp_path / "s.json").read_bytes())["exit_code"] == 1
+    assert "exit code 1" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     "text", ['"ntfy://x"', '["nothing"]', "[1]", '[{ env = "NOT_SET" }]', '[{ e = "A" }]']
 )

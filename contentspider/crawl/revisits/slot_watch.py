@@ -107,7 +107,7 @@ class SlotWatch:
                 sampled += 1
                 with self._refilter.keeping(version.url):
                     having.update(self._texts(version, is_before=False).keys())
-                await pause()
+            await pause()
         having_all = {key: count * unchanged / sampled for key, count in having.items()}
         often = {
             key
