@@ -41,6 +41,13 @@ def differ_in_numbers(old_line: str, new_line: str) -> bool:
     return NUMBER.sub("0", old_line) == NUMBER.sub("0", new_line)
 
 
+def differ_in_prices(old_lines: Iterable[str], new_lines: Iterable[str]) -> bool:
+    """Tell whether new lines have the words of old ones with other prices, in any order."""
+    old, new = ({line for line in lines if PRICE.search(line)} for lines in (old_lines, new_lines))
+    gone, come = ({NUMBER.sub("0", line) for line in lines} for lines in (old - new, new - old))
+    return not gone.isdisjoint(come)
+
+
 def is_captioned_picture(page: Page, content: str) -> bool:
     """Tell whether the main *content* of a page is pictures with less than a sentence. A number in
     such a caption is a counter (views, votes) even if no other page has it.

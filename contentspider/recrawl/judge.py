@@ -36,9 +36,10 @@ class Facts:
     *difference*: `BY_PAGE` if the page has another text, `BY_MODEL` if only the choice of blocks
     differs, "" if nothing differs. *ratio*: share of the content that differs, 0 to 1.
     *is_new*: the page was not read before. *is_moved*: the previous version had another address.
-    The other fields are only set with `BY_PAGE`. *has_ages*, *numbered* and *slots* are as in
-    `Differences`. *is_recut*: the choice of blocks differs, too. *is_caption*: the content is
-    pictures with captions. *lines*: keys of the differing lines (`contentspider.recrawl.template`).
+    The other fields are only set with `BY_PAGE`. *has_ages*, *numbered*, *slots* and *has_prices*
+    are as in `Differences`. *is_recut*: the choice of blocks differs, too. *is_caption*: the
+    content is pictures with captions. *lines*: keys of the differing lines
+    (`contentspider.recrawl.template`).
     *is_remodelled* is set with any difference and without one: another model has filtered the
     previous version, or the model does not know the template of the page.
 
@@ -53,6 +54,7 @@ class Facts:
     has_ages: bool = False
     numbered: tuple[str, ...] = ()
     slots: tuple[str, ...] = ()
+    has_prices: bool = False
     is_recut: bool = False
     is_caption: bool = False
     lines: tuple[str, ...] = ()
@@ -129,7 +131,8 @@ def _content_cause(facts: Facts, knowledge: Knowledge) -> str:
 def _ignored(facts: Facts, knowledge: Knowledge) -> list[str]:
     """Return the names of all differences of a page, if none of them matters to its readers."""
     is_counted = facts.is_caption or are_counters(facts.numbered, knowledge.counters)
-    if not is_counted or not set(facts.slots).issubset(knowledge.alternating):
+    is_alternating = set(facts.slots).issubset(knowledge.alternating) and not facts.has_prices
+    if not is_counted or not is_alternating:
         return []
     found = {AGES: facts.has_ages, COUNTERS: facts.numbered, ALTERNATING: facts.slots}
     return [name for name, has in found.items() if has]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from contentspider.page.about.ages import AGE, without_ages
 from contentspider.page.about.written_dates import find_dates
-from contentspider.recrawl.counters import differ_in_numbers, place_of
+from contentspider.recrawl.counters import differ_in_numbers, differ_in_prices, place_of
 from contentspider.recrawl.difference import cells
 
 if TYPE_CHECKING:
@@ -26,12 +26,14 @@ class Differences:
 
     *has_ages*: in ages in words, and in numbers beside them. *numbered*: the places of short lines
     that differ in numbers alone. *slots*: the keys of the slots that differ in other text, or in
-    its order; `UNKNOWN` for text of no known slot.
+    its order; `UNKNOWN` for text of no known slot. *has_prices*: these slots have the same words
+    with another price.
     """
 
     has_ages: bool = False
     numbered: tuple[str, ...] = ()
     slots: tuple[str, ...] = ()
+    has_prices: bool = False
 
 
 def slot_key(slot: str) -> str:
@@ -49,16 +51,17 @@ def differences(
     before = list(_placed(contents[0], pages[0], slot_of))
     if pages[0] is None and len(before) == len(now):
         before = [(slot, line) for (slot, _), (_, line) in zip(now, before, strict=True)]
-    has_ages, numbered, slots = False, set(), set()
+    has_ages, has_prices, numbered, slots = False, False, set(), set()
     for slot, old, new in _differing_slots(before, now):
         lines = _LinePairs(slot, old, new, (language, pages[1].hints.language))
         has_ages |= lines.has_ages
         numbered |= lines.numbered
         if not lines.are_alike:
             slots.add(slot_key(slot) if slot else UNKNOWN)
+            has_prices |= differ_in_prices(old, new)
     if not (has_ages or numbered or slots) and contents[0] != contents[1]:
         slots = {UNKNOWN}  # only the order of the slots differs
-    return Differences(has_ages, tuple(sorted(numbered)), tuple(sorted(slots)))
+    return Differences(has_ages, tuple(sorted(numbered)), tuple(sorted(slots)), has_prices)
 
 
 def _placed(content: str, page: Page | None, slot_of: SlotOf) -> Iterator[tuple[str, str]]:

@@ -71,6 +71,7 @@ def test_change_is_judged_by_page_alone_without_knowledge(
         (QUOTED, Knowledge({VIEWS}, alternating={"r"}), ("changed", "page", 0.1)),
         (QUOTED, Knowledge((), alternating={"q"}), ("changed", "page", 0.1)),
         (replace(QUOTED, slots=("p", "q")), Knowledge({VIEWS}, None, {"q"}), CHANGED),
+        (replace(QUOTED, has_prices=True), Knowledge({VIEWS}, None, {"q"}), CHANGED),
         (COUNTED, Knowledge({"div/b"}), ("changed", "page", 0.1)),
         (RECUT, ALL, ("refiltered", "model", 0.1)),
         (NOTICED, ALL, ("refiltered", "model", 0.2)),

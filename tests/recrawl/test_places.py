@@ -34,7 +34,6 @@ def test_ages_and_numbers_beside_them_are_told_apart(old: str, new: str) -> None
     ("old", "new"),
     [
         ("<p>Posted today by Ada", "<p>Posted today by Bob"),
-        ("<p>3 days ago · $12", "<p>4 days ago · $15"),
         ("<p>On 3 May 2024", "<p>On 4 June 2024"),
         ("<p>3 May 2024, by Ada", "<p>yesterday, by Ada"),
         ("<p>today", "<p>today<p>today"),
@@ -43,6 +42,22 @@ def test_ages_and_numbers_beside_them_are_told_apart(old: str, new: str) -> None
 )
 def test_other_text_and_its_order_differ(old: str, new: str) -> None:
     assert differing(old, new) == Differences(slots=(MAIN,))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("<p>3 days ago · $12", "<p>4 days ago · $15"),
+        ("<p>Tea, 4.50 €<p>Milk", "<p>Cake<p>Tea, 3.50 €"),
+    ],
+)
+def test_other_price_with_same_words_is_told(old: str, new: str) -> None:
+    assert differing(old, new) == Differences(slots=(MAIN,), has_prices=True)
+
+
+@pytest.mark.parametrize("new", ["<p>Milk, 4.50 €<p>Tea, 4.50 €", "<p>Cake, 3.50 €<p>Tea, 4.50 €"])
+def test_price_of_other_words_is_other_text(new: str) -> None:
+    assert differing("<p>Tea, 4.50 €<p>Milk, 4.50 €", new) == Differences(slots=(MAIN,))
 
 
 def test_each_slot_differs_by_itself() -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.restless import RestlessSite
+from tests.sites import prose
 from tests.whole.test_recrawls import Recrawls
 
 if TYPE_CHECKING:
@@ -27,6 +28,37 @@ class Restless(Recrawls):
     def _answer(self, path: str) -> tuple[int, str, bytes]:
         html = self.pages.html(path)
         return (404, KIND, b"<p>none</p>") if html is None else (200, KIND, html.encode())
+
+
+class Offers(Recrawls):
+    """Crawls of a site whose pages have a quote of the day, and some of them a price in its place.
+    On the last day, the price of one page is another one.
+    """
+
+    day = 0
+
+    def _answer(self, path: str) -> tuple[int, str, bytes]:
+        if not path[1:].isdigit() and path != "/":
+            return 404, KIND, b"<p>none</p>"
+        number = int(path[1:] or 0)
+        text = prose("quote", (number * 5 + self.day * 3) % 16, words=30)
+        if number in (1, 2, 3):
+            text = (
+                f"Today a pot of our own tea costs {9 if (number, self.day) == (1, 2) else 8}.50 €"
+            )
+        links = "".join(f'<a href="/{each}">{each}</a> ' for each in range(14))
+        html = f"<p>{prose(number, words=60)}</p><blockquote>{text}</blockquote><nav>{links}</nav>"
+        return 200, KIND, html.encode()
+
+
+def test_price_in_slot_that_alternates_is_told(site: Site, tmp_path: Path) -> None:
+    offers = Offers(site, tmp_path)
+    for day in range(3):
+        offers.day = day
+        offers.crawl()
+        records = {record["url"]: record for record in offers.records()}
+    assert {url for url, record in records.items() if record["change"] == "changed"} == {"/1"}
+    assert records["/5"]["reason"] == "alternating texts"
 
 
 @pytest.mark.parametrize("number", [1, 2])

@@ -133,7 +133,8 @@ class PageComparison:
         stored_page, page = pages
         alternating = self._knowledge.of(state.key).alternating
         lines: tuple[str, ...] = ()
-        if not set(found.slots).issubset(alternating) and stored_page is not None:
+        is_ignored = set(found.slots).issubset(alternating) and not found.has_prices
+        if not is_ignored and stored_page is not None:
             if facts.is_remodelled:
                 contents = own_differences(stored_page, contents[0], page, contents[1])
                 if contents == ("", ""):
@@ -148,6 +149,7 @@ class PageComparison:
             has_ages=found.has_ages,
             numbered=found.numbered,
             slots=found.slots,
+            has_prices=found.has_prices,
             lines=lines if found.slots else (),
             is_recut=is_cut,
             is_caption=bool(found.numbered) and is_captioned_picture(page, fields["content"]),
