@@ -1,7 +1,7 @@
-"""What the stats of a crawl say is wrong with it, by limits in the settings.
+"""Compares figures of a crawl, such as the share of pages that failed, with limits in the settings.
 
-Every crawl warns of it. With a limit that its user has set, the crawl fails (exit code 6). The
-monitors for Spidermon ask here, too.
+A crawl warns of each figure that is beyond its limit. If the user has set the limit, the crawl
+fails (exit code 6). The monitors for Spidermon use these figures and limits, too.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ DEFAULT_PRIORITY = 0
 
 
 class Figure(NamedTuple):
-    """A *share* to compare with a limit, and what it is, in *words*."""
+    """A *share* from 0 to 1 that is compared with a limit, and its description in *words*."""
 
     share: float
     words: str
@@ -108,8 +108,8 @@ def _low_confidence(stats: Stats) -> Figure | None:
 
 
 def _failed(stats: Stats) -> Figure | None:
-    """Dead links of the site are no failures; pages that the server did not send, because they are
-    unmodified, were read.
+    """Return the share of pages that could not be read or filtered. Dead links are left out. A page
+    that the server did not send again, because it has not changed, counts as read.
     """
     unread = count(stats, "pages/failed")
     read = count(stats, "pages/tagged") + unsent(stats)
@@ -154,7 +154,8 @@ def _doubtful(stats: Stats) -> Figure:
     )
 
 
-# By the key in a file of sites: what is measured, and the setting with its limit.
+# By the name of a limit in a file of sites: the function that measures the figure, and the setting
+# that has the limit.
 ALARMS: Mapping[str, tuple[Callable[[Stats], Figure | None], str]] = {
     "min_kept": (_kept, "CONTENTSPIDER_MONITOR_MIN_KEPT"),
     "max_empty": (_empty, "CONTENTSPIDER_MONITOR_MAX_EMPTY"),

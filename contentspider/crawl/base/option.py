@@ -66,7 +66,7 @@ class Option:
 
     @property
     def flag_help(self) -> str:
-        """What the flags do."""
+        """The help text of the flags: *off* if they turn the option off, otherwise *help*."""
         return self.off or self.help
 
     @property

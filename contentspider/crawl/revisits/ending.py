@@ -135,7 +135,9 @@ class CrawlEnd:
         return counts
 
     def _write_slots(self, learned: Learned) -> None:
-        """Record the slots that alternate, and log those that did not so far."""
+        """Store the slots whose texts alternate, and log each slot that earlier crawls did not know
+        as such.
+        """
         known = self._book.alternating.slots()
         for site, slots in learned.slots.items():
             for key in slots.names.keys() - known.get(site, ()):

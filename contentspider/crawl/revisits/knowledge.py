@@ -78,7 +78,9 @@ class CrawlKnowledge:
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """What a crawl has found by site: the places of *counters*, and the slots that alternate."""
+    """The results of a crawl about its sites, by site: the places of *counters*, and the *slots*
+    whose texts alternate.
+    """
 
     counters: Mapping[str, set[str]]
     slots: Mapping[str, WatchedSlots]

@@ -132,7 +132,9 @@ class SlotWatch:
         return now
 
     def _texts(self, version: PageVersion, is_before: bool) -> dict[str, SlotTexts]:
-        """Return the texts of a visited page by slot, or those that it had before."""
+        """Return the texts of a visited page by slot; with *is_before*, the texts of the version
+        that the previous crawl knew.
+        """
         page: Page | None
         if is_before:
             page = self._refilter.previous_page(version)

@@ -304,7 +304,9 @@ class _Numbered(NamedTuple):
 
     @classmethod
     def read(cls, address: str) -> _Numbered | None:
-        """Return the parts of an address, None if it has no number, or a large one."""
+        """Return the parts of an address; None if it has no number, or if its last number has more
+        than `MAX_DIGITS` digits.
+        """
         last = next(reversed(list(NUMBER.finditer(address))), None)
         if last is None or len(last[0]) > MAX_DIGITS:
             return None

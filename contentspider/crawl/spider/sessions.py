@@ -83,7 +83,7 @@ class _Name:
         return bool(found.get(plain)) and len(read) > values and len(set(read)) == 1
 
     def decide(self) -> None:
-        """End the tests if their pages tell what the parameter is."""
+        """Set *is_session*, if the pages read so far show whether the parameter is a session id."""
         if any(len(set(filter(None, found.values()))) > 1 for found in self.tests.values()):
             self.is_session = False
             return
@@ -176,8 +176,9 @@ class SessionNames:
         return address in self._tested
 
     def read(self, address: str, page: Page | None, directives: Iterable[str] = ()) -> bool:
-        """Note what an address gives: a page with *directives* for robots, None if it cannot be
-        read. Return whether that shows that a parameter is a session id.
+        """Note the answer of an address: its page with the *directives* for robots, or None if it
+        could not be read. Return whether the parameter that the address tests is now known to be a
+        session id.
         """
         known, plain = self._tested.get(address, (None, ""))
         if known is None or known.is_session is not None:
