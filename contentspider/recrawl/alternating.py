@@ -8,10 +8,10 @@ each visit, and lines come back, to the same page or to another one. News do not
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from statistics import mean
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -101,11 +101,8 @@ class AlternatingSlots:
         slots = {slot for slot in self._chars if self._may_alternate(slot)}
         found = {slot for slot in slots if self._has_values(slot)}
         boxes = {slot.rpartition("/")[0] for slot in found}
-        return found | {
-            slot
-            for slot in slots - found
-            if self._is_restless(slot) or any(self._is_whole(box, slot, slots) for box in boxes)
-        }
+        whole = (inside for inside in self._inside(boxes) if inside <= slots)
+        return found.union(*whole) | {slot for slot in slots - found if self._is_restless(slot)}
 
     def _history(self, slot: str) -> History:
         return self._histories[slot_key(slot)]
@@ -142,10 +139,14 @@ class AlternatingSlots:
         most = (differing[crawl] >= max(MIN_PAGES, MIN_SHARE * visits[crawl]) for crawl in visits)
         return len(visits) > 1 and all(most)
 
-    def _is_whole(self, box: str, slot: str, slots: set[str]) -> bool:
-        """Tell whether all texts in a *box*, with *slot*, are in *slots*."""
-        inside = {each for each in self._slots if f"{each}/".startswith(f"{box}/")}
-        return slot in inside and inside <= slots
+    def _inside(self, boxes: Collection[str]) -> Iterable[set[str]]:
+        """Return the slots in each of some *boxes*, which are beginnings of names of slots."""
+        inside: dict[str, set[str]] = defaultdict(set)
+        for slot in self._slots:
+            for box in accumulate(slot.split("/"), "{}/{}".format):
+                if box in boxes:
+                    inside[box].add(slot)
+        return inside.values()
 
 
 def _visits(history: History) -> Iterator[tuple[tuple[bytes, ...], tuple[bytes, ...]]]:

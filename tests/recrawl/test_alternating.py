@@ -149,3 +149,23 @@ def test_long_lists_of_many_pages_take_little_time() -> None:
     started = time.process_time()
     assert slots.slots() == {ITEM}
     assert time.process_time() - started < 4
+
+
+def test_many_slots_beside_alternating_ones_take_little_time() -> None:
+    quotes = [bytes([number]) for number in range(100)]
+    names = [f"{box}/p/{end}" for box in range(400) for end in ("q", "cite")]
+    histories = {
+        slot_key(name): {
+            str(page): {
+                crawl: (DRAW.choice(quotes if name.endswith("q") else quotes[:3]),)
+                for crawl in range(3)
+            }
+            for page in range(10)
+        }
+        for name in names
+    }
+    slots = AlternatingSlots(histories)
+    slots.add({slot_key(name): SlotTexts(name, (), 30.0, are_facts=False) for name in names})
+    started = time.process_time()
+    assert slots.slots()
+    assert time.process_time() - started < 3
