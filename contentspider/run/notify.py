@@ -70,4 +70,6 @@ def _service(url: Any) -> Any:
     service = apprise.Apprise.instantiate(url) if isinstance(url, str) else None
     if service is None:  # the address itself may be a secret
         raise ContentSpiderError(f"one of them is unknown: {ADVICE}")
+    if service.overflow_mode == apprise.OverflowMode.UPSTREAM:
+        service.overflow_mode = apprise.OverflowMode.SPLIT  # services refuse messages of many sites
     return service

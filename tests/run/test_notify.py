@@ -116,6 +116,16 @@ def test_message_comes_by_mail_chat_and_push(
     assert "secret" not in errors[0].message
 
 
+def test_message_of_many_sites_is_split_as_the_service_needs_it() -> None:
+    Hook.taken.clear()
+    results = [SiteResult(f"s{number}.example", "nothing_read") for number in range(300)]
+    with serving(LoopbackServer(("127.0.0.1", 0), Hook)) as port:
+        assert Notifier([f"mmost://127.0.0.1:{port}/{TOKEN}"]).send(results)
+    texts = [json.loads(body)["text"] for _, body in Hook.taken]
+    assert len(texts) > 1 and max(map(len, texts)) <= 4_000, "the limit of Mattermost"
+    assert all(f"{result.site}: nothing read" in "".join(texts) for result in results)
+
+
 def test_nothing_is_sent_of_sites_that_are_fine() -> None:
     service = Notifier(["json://127.0.0.1:1/"])  # where nobody listens
     assert service.send(RESULTS[:1])
