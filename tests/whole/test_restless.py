@@ -43,9 +43,8 @@ class Offers(Recrawls):
         number = int(path[1:] or 0)
         text = prose("quote", (number * 5 + self.day * 3) % 16, words=30)
         if number in (1, 2, 3):
-            text = (
-                f"Today a pot of our own tea costs {9 if (number, self.day) == (1, 2) else 8}.50 €"
-            )
+            euros = 9 if (number, self.day) == (1, 2) else 8
+            text = f"Today a pot of our own tea costs {euros}.50 €"
         links = "".join(f'<a href="/{each}">{each}</a> ' for each in range(14))
         html = f"<p>{prose(number, words=60)}</p><blockquote>{text}</blockquote><nav>{links}</nav>"
         return 200, KIND, html.encode()
