@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 import pytest
 
 from contentspider.page.input.page import Page
 from contentspider.recrawl.places import UNKNOWN, Differences, differences, slot_key
 
+NEXT_YEAR = f"24 December {date.today().year + 1}"
 MAIN, QUOTE = slot_key("body/p"), slot_key("body/h3")
 
 
@@ -36,6 +39,7 @@ def test_ages_and_numbers_beside_them_are_told_apart(old: str, new: str) -> None
         ("<p>Posted today by Ada", "<p>Posted today by Bob"),
         ("<p>On 3 May 2024", "<p>On 4 June 2024"),
         ("<p>3 May 2024, by Ada", "<p>yesterday, by Ada"),
+        ("<p>The ferry sails tomorrow", f"<p>The ferry sails {NEXT_YEAR}"),
         ("<p>today", "<p>today<p>today"),
         ("<p>A<p>B", "<p>B<p>A"),
     ],
