@@ -108,6 +108,21 @@ def test_correction_by_one_page_spares_the_places_of_other_pages(model: SiteMode
     assert not any(story.corrections.drop.values()), correction.lines
 
 
+@pytest.mark.parametrize(
+    ("tag", "name"), [("div", "-2x"), ("div", "-"), ("div", "--wide"), ("g:card", "tea"), ("p", "2a")]
+)
+def test_corrections_have_valid_selectors_for_strange_names(tag: str, name: str) -> None:
+    html = f"<{tag} class='{name}'>{prose(1)}</{tag}><div><p>{prose(2)}</p></div>"
+    extraction = extract_page(Page.from_html(html, "https://e.org/"))
+    correction = Reasons().explain(extraction, 0).correction
+    assert correction is not None
+    decision = Overrides.parse(correction.lines[-1])
+    corrections = Page.from_html(html, "https://e.org/", overrides=decision).corrections
+    assert corrections is not None
+    selected = {**corrections.drop, **corrections.keep}
+    assert list(selected.values()) == [[0]]
+
+
 def test_place_that_is_said_to_be_boilerplate_does_not_speak_for_content() -> None:
     from example_site import ExampleSite
 
