@@ -13,6 +13,7 @@ from contentspider.page.input.page import Page
 from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.learn.single_page import extract_page
 from contentspider.site.models.reasons import Reasons
+from contentspider.site.own.texts import OwnText
 from tests.conftest import read_jsonl, run
 from tests.sites import article, prose, small_site
 
@@ -109,7 +110,8 @@ def test_correction_by_one_page_spares_the_places_of_other_pages(model: SiteMode
 
 
 @pytest.mark.parametrize(
-    ("tag", "name"), [("div", "-2x"), ("div", "-"), ("div", "--wide"), ("g:card", "tea"), ("p", "2a")]
+    ("tag", "name"),
+    [("div", "-2x"), ("div", "-"), ("div", "--wide"), ("g:card", "tea"), ("p", "2a")],
 )
 def test_corrections_have_valid_selectors_for_strange_names(tag: str, name: str) -> None:
     html = f"<{tag} class='{name}'>{prose(1)}</{tag}><div><p>{prose(2)}</p></div>"
@@ -159,3 +161,10 @@ def test_prior_and_texts_that_keep_each_other_are_named() -> None:
     assert "general prior" in Reasons().explain(extraction, 0).decided_by
     extraction.probabilities[1] = 0.1
     assert "a text that is content" in Reasons().explain(extraction, 1).decided_by
+
+
+def test_own_text_has_whole_words() -> None:
+    page = Page.from_html(f"<p>Tea</p><p>{prose(1)}</p>", "https://e.org/")
+    own_texts = [OwnText(page.url, text, "feed") for text in ("Steam.", "Hot tea.")]
+    opinions = Reasons(own_texts={page.url: own_texts}).explain(extract_page(page), 0).opinions
+    assert [" lacks it" in opinion for opinion in opinions] == [True, False]

@@ -52,10 +52,10 @@ def css_step(step: str) -> str:
 
 
 def css_name(name: str) -> str:
-    """Return a tag or a name as a CSS identifier, with special characters escaped.
+    r"""Return a tag or a name as a CSS identifier, with special characters escaped.
 
     >>> print(css_name("2col"), css_name("-wide"), css_name("g:card"))
-    \\32 col \\-wide g\\:card
+    \32 col \-wide g\:card
     """
     escaped = ESCAPED.sub(lambda match: "\\" + match[0], name)
     if name[0].isdecimal():
