@@ -111,10 +111,17 @@ def test_correction_by_one_page_spares_the_places_of_other_pages(model: SiteMode
 
 @pytest.mark.parametrize(
     ("tag", "name"),
-    [("div", "-2x"), ("div", "-"), ("div", "--wide"), ("g:card", "tea"), ("p", "2a")],
+    [
+        ("div", "-2x"),
+        ("div", "-"),
+        ("div", "--wide"),
+        ("g:card", "tea"),
+        ("p", "2a"),
+        ("p", "w-1/2"),
+    ],
 )
 def test_corrections_have_valid_selectors_for_strange_names(tag: str, name: str) -> None:
-    html = f"<{tag} class='{name}'>{prose(1)}</{tag}><div><p>{prose(2)}</p></div>"
+    html = f"<{tag} class='{name}'>{prose(1)}</{tag}><div><i>{prose(2)}</i></div>"
     extraction = extract_page(Page.from_html(html, "https://e.org/"))
     correction = Reasons().explain(extraction, 0).correction
     assert correction is not None

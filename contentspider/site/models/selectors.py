@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from contentspider.page.input.corrections import Selector
 
 ESCAPED = re.compile(r"[^\w-]")
-# Stands for a long number in a name of a path, unless the page numbers nearly all of its names.
-NUMBER = re.compile(r"(?<!\d)0(?!\d)")
+# A name that may differ in the page: a path has 0 for a long number, unless the page numbers nearly
+# all of its names, and a dash for a slash (the class ``w-1/2`` is ``w-1-2`` in it).
+CHANGED = re.compile(r"(?<!\d)0(?!\d)|\d-\d")
 # Other tags, which a page may invent, cannot be written into a tree.
 TAG = re.compile(r"[A-Za-z][\w:-]*", re.ASCII)
 
@@ -46,8 +47,8 @@ def selectors(slot: str) -> Iterator[str]:
 
 
 def css_step(step: str) -> str:
-    """Return the selector of one step of a path; names with a number of their page are left out."""
-    names = [name for name in step_names(step) if name[0] in "#." and not NUMBER.search(name)]
+    """Return the selector of one step of a path, without the names that may differ in the page."""
+    names = [name for name in step_names(step) if name[0] in "#." and not CHANGED.search(name)]
     return css_name(step_tag(step)) + "".join(name[0] + css_name(name[1:]) for name in names)
 
 
