@@ -43,7 +43,8 @@ logger = logging.getLogger(__name__)
 
 # From this many files on, the log says how far the command is, every `TELL_SECS` seconds.
 MANY_FILES, TELL_SECS = 100, 5.0
-# Pages name several sites if the most frequent one has less than this share of those that name one.
+# A page may name its site by its canonical address. If at least `MIN_NAMING` pages do, and fewer
+# than this share of them name the same site, the pages are of several sites.
 ONE_SITE_SHARE, MIN_NAMING = 0.8, 5
 # Pages that stay in memory between learning and extraction; each takes some 100 kB.
 MAX_KEPT = 500
@@ -295,12 +296,13 @@ def extract_paths(
     warning. The HTML files of one folder among *paths* are a site, too. Documents among *paths* are
     read first, each by itself.
 
-    The model of a site is learned from its files; a single file is judged alone, and so is each one
-    if *alone* is true, whatever site it is of. With *models*, the
-    model is read from that folder instead. If there are several sites, ``url`` begins with the
-    folder as given in *paths*. Files that cannot be read are left out with a warning, and noted
-    in *failures*: packed pages that are damaged or too large, and documents without text. So are
-    pages that lose their prose to a site's model.
+    The model of a site is learned from its files. With *models*, it is read from that folder
+    instead. A single file is judged without a model, and so is each file if *alone* is true. If
+    there are several sites, ``url`` begins with the folder as given in *paths*.
+
+    Files that cannot be read are left out with a warning, and noted in *failures*: packed pages
+    that are damaged or too large, and documents without text. A page is also noted there if a
+    site's model drops its prose.
     """
     options, failures = options or LearningOptions(), failures or Failures()
     singles: dict[Path, list[Path]] = {}

@@ -24,7 +24,10 @@ SHOWN_CHARS = 90
 
 
 class _Site(NamedTuple):
-    """A page, and what a crawl has kept of its site: other pages, and own texts."""
+    """A page of a *site*. If a crawl has kept it, *pages* are the page and others of that crawl,
+    *own_texts* are texts that the site publishes about its pages (such as feeds), and *read_at* is
+    the time when the page was fetched.
+    """
 
     page: Page
     site: str
@@ -43,9 +46,8 @@ class _Site(NamedTuple):
     STATE_DIR,
 )
 def explain(options: argparse.Namespace) -> None:
-    """Say why a text of a page is kept or dropped: by whom, by what, and which line of
-    overrides.toml would change it. The page comes from its crawl. A page that no crawl has kept is
-    fetched.
+    """Say why a text of a page is kept or dropped, and which line of overrides.toml would change
+    that. The page is read as a crawl has kept it. If no crawl has, it is fetched.
     """
     from contentspider.site.models.reasons import Reasons
     from contentspider.state.stores.knowledge import Knowledge

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from xml.sax.saxutils import quoteattr
 
 from contentspider.rules.standalone import DROP, KEEP, SCHEMA
+from contentspider.site.models.selectors import css_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -115,14 +116,6 @@ class Selectors:
                 )
                 return False
         return True
-
-
-def css_name(name: str) -> str:
-    """Return a name as a CSS identifier, with special characters escaped."""
-    name = name.replace(":", "\\:")
-    if name[0].isdecimal():
-        return f"\\{ord(name[0]):x} {name[1:]}"
-    return "\\" + name if name[0] == "-" else name
 
 
 def css_condition(element: Element) -> str:

@@ -63,9 +63,11 @@ def with_footnotes(blocks: list[Block], kept: Bools) -> Bools:
 
 
 def with_titles(blocks: list[Block], kept: Bools) -> Bools:
-    """Return *kept*, extended by the titles of boxes, folded texts and tabs and the labels of
-    citations, if another of their blocks is kept. A term and its short definition keep each other,
-    but several definitions are not kept for their term: so forums show what they know of an author.
+    """Return *kept*, extended by titles whose text is kept: titles of boxes, folded texts and tabs,
+    and labels of citations.
+
+    A term is kept with its definition, and a short definition with its term. A term with several
+    definitions does not keep them: forums show the facts about an author in this way.
     """
     groups = _groups(blocks)
     if not groups:

@@ -84,7 +84,7 @@ class SitePages:
         return self._html("sites.html", sites=counts, rows=rows)
 
     def _row(self, site: SiteOverview) -> dict[str, Any]:
-        """Return what the table shows of a site."""
+        """Return the values of a site's row in the table of sites."""
         book = self._books[site.site]
         return {
             "site": site,
@@ -144,8 +144,10 @@ def _history(path: Path) -> list[tuple[str, dict[str, int]]]:
 
 
 def plot(history: Sequence[tuple[str, Mapping[str, int]]], pages: int) -> dict[str, Any]:
-    """Return a plot of the crawls in a *history*, of which the last has found *pages* pages: the
-    points of a line for the pages, a bar of changes for each crawl, and what it says in words.
+    """Return the values that draw a site's crawls as SVG: a line for the number of pages, and a bar
+    for each crawl's changes. *history* has the end of each crawl and its numbers of changes by
+    kind, the oldest first. The site has *pages* pages after the last crawl; the numbers before are
+    computed back from it. "words" says the same as text.
 
     >>> plot([("2026-01-01", {"new": 4}), ("2026-01-02", {"gone": 1, "changed": 1})], 3)["words"]
     'pages: 4, 3; changes: 4, 2'

@@ -13,6 +13,7 @@ from contentspider.page.input.page import Page
 from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.learn.single_page import extract_page
 from contentspider.site.models.reasons import Reasons
+from contentspider.site.own.texts import OwnText
 from tests.conftest import read_jsonl, run
 from tests.sites import article, prose, small_site
 
@@ -108,6 +109,29 @@ def test_correction_by_one_page_spares_the_places_of_other_pages(model: SiteMode
     assert not any(story.corrections.drop.values()), correction.lines
 
 
+@pytest.mark.parametrize(
+    ("tag", "name"),
+    [
+        ("div", "-2x"),
+        ("div", "-"),
+        ("div", "--wide"),
+        ("g:card", "tea"),
+        ("p", "2a"),
+        ("p", "w-1/2"),
+    ],
+)
+def test_corrections_have_valid_selectors_for_strange_names(tag: str, name: str) -> None:
+    html = f"<{tag} class='{name}'>{prose(1)}</{tag}><div><i>{prose(2)}</i></div>"
+    extraction = extract_page(Page.from_html(html, "https://e.org/"))
+    correction = Reasons().explain(extraction, 0).correction
+    assert correction is not None
+    decision = Overrides.parse(correction.lines[-1])
+    corrections = Page.from_html(html, "https://e.org/", overrides=decision).corrections
+    assert corrections is not None
+    selected = {**corrections.drop, **corrections.keep}
+    assert list(selected.values()) == [[0]]
+
+
 def test_place_that_is_said_to_be_boilerplate_does_not_speak_for_content() -> None:
     from example_site import ExampleSite
 
@@ -144,3 +168,10 @@ def test_prior_and_texts_that_keep_each_other_are_named() -> None:
     assert "general prior" in Reasons().explain(extraction, 0).decided_by
     extraction.probabilities[1] = 0.1
     assert "a text that is content" in Reasons().explain(extraction, 1).decided_by
+
+
+def test_own_text_has_whole_words() -> None:
+    page = Page.from_html(f"<p>Tea</p><p>{prose(1)}</p>", "https://e.org/")
+    own_texts = [OwnText(page.url, text, "feed") for text in ("Steam.", "Hot tea.")]
+    opinions = Reasons(own_texts={page.url: own_texts}).explain(extract_page(page), 0).opinions
+    assert [" lacks it" in opinion for opinion in opinions] == [True, False]

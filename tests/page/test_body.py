@@ -17,6 +17,7 @@ from contentspider.page.input.body import (
     as_utf8,
     decode,
     limit_markup,
+    may_be_html,
     page_encoding,
     without_early_ends,
 )
@@ -195,6 +196,16 @@ def test_attributes_are_limited_in_linear_time(markup: str, pattern: str) -> Non
     started = time.process_time()
     etree.fromstring(limit_markup(body), etree.HTMLParser(huge_tree=True, encoding="utf-8"))
     assert time.process_time() - started < 0.5  # uncut they take seconds
+
+
+@pytest.mark.parametrize(
+    ("end", "is_html"), [("<p>", True), ("<!-- <rss> --><p>", True), ("<rss>", False)]
+)
+def test_comments_before_a_feed_are_read_in_linear_time(end: str, is_html: bool) -> None:
+    body = (f"{'<!---->' * 20}<!-- a\n-- b -->{end}").encode()
+    started = time.process_time()
+    assert may_be_html(body) == is_html
+    assert time.process_time() - started < 0.05  # each comment more doubled the time
 
 
 @pytest.mark.parametrize("letter", ["x", "é", "水", "🙂"])

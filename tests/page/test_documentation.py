@@ -204,6 +204,20 @@ def test_buttons_beside_headings_and_buttons_with_signs_go() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("heading", "kept"),
+    [
+        ("<button>Who bakes?</button><span>+</span>", "Who bakes?"),
+        ("<button>Who bakes?</button><span>Expand</span>", "Who bakes?"),
+        ("<span>\u25b6 1.</span> <button>Who bakes?</button>", "Who bakes?"),
+        ("<button>Bread</button> <button>Cakes</button>", "Cakes"),
+    ],
+    ids=["sign", "word", "number", "two"],
+)
+def test_buttons_with_the_words_of_a_heading_stay(heading: str, kept: str) -> None:
+    assert kept in text(f"<p>All about bread.</p><h3>{heading}</h3><p>I do.</p>")
+
+
 def test_empty_lines_of_code_stay() -> None:
     lines = "<span class=line>a</span><span class=line></span><span class=line>b</span>"
     assert text(f"<pre><code>{lines}</code></pre>") == "a\n\nb"

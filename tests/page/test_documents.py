@@ -164,7 +164,9 @@ def test_footnotes_have_markers() -> None:
 
 
 @pytest.mark.parametrize("kind", ["docx", "odt"])
-def test_raised_numbers_are_no_digits_of_the_number_before(kind: str) -> None:
+def test_raised_numbers_are_no_digits_of_the_number_before(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     name = {"docx": "word/document.xml", "odt": "content.xml"}[kind]
     raised = {
         "docx": (
@@ -181,9 +183,15 @@ def test_raised_numbers_are_no_digits_of_the_number_before(kind: str) -> None:
         " style:name='Up' style:family='text'><style:text-properties"
         " style:text-position='super 58%'/></style:style></office:automatic-styles><office:body>",
     )
-    page = page_of("office", zipped({**PARTS[kind], name: document, "pictures/a.png": b"x"}))
+    file = zipped({**PARTS[kind], name: document, "pictures/a.png": b"x"})
+    page = page_of("office", file)
     assert "It weighs 10³ g on the 2nd scale." in str(fields_of(page)["content"])
     assert f"]({LINK})" in str(fields_of(page)["content_markdown"])
+    assert not read("office", file, "", 60)["left_out"]
+    monkeypatch.setattr("contentspider.page.input.raised.MAX_BYTES", len(document))
+    large = read("office", file, "", 60)
+    assert "raised numbers" in large["left_out"], "it says what it does not do"
+    assert "It weighs 103 g" in large["body"]
 
 
 def test_text_file_becomes_paragraphs_and_long_files_are_cut(

@@ -22,10 +22,29 @@ def shown(body: str) -> str:
         "Was this trip helpful? We hope that it was, and that you will sail with us again soon.",
         "How useful was the old lighthouse to the captains who came home in the fog?",
         "Did the doctor help the captain?",
+        "Did you find this island on the map?",
+        "Este navio é seguro?",
+        "Esta viagem foi a mais longa do verão.",
+        "Es útil este mapa para los capitanes.",
+        "Questa pagina del diario è utile a chi viaggia.",
     ],
 )
 def test_questions_about_other_things_stay(own: str) -> None:
     assert own in shown(f"<p>{own}</p>")
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Did you find this page useful?",
+        "Este artigo foi útil para você?",
+        "Este artigo ajudou você?",
+        "¿Fue útil esta página?",
+        "Questa pagina ti è stata utile?",
+    ],
+)
+def test_questions_about_the_page_go(question: str) -> None:
+    assert question not in shown(f"<div><p>{question}</p><button>OK</button></div>")
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,9 @@ def _pattern(languages: Iterable[str], has_words: bool) -> re.Pattern[str]:
 
 
 def _number(amounts: Collection[str]) -> str:
-    """Return a pattern of a number, with the *amounts* that may stand before it or for it."""
+    """Return a pattern of a number. The *amounts* are words such as "about" or "a", which may stand
+    before the digits or in their place.
+    """
     spaced = [amount for amount in amounts if not UNSPACED.match(amount)]
     unspaced = [amount for amount in amounts if UNSPACED.match(amount)]
     amount = rf"(?:(?<!\w){_any(map(_literal, spaced))}|{_any(map(_literal, unspaced))})"
@@ -78,7 +80,7 @@ def _number(amounts: Collection[str]) -> str:
 
 
 def _form(form: str, number: str) -> str:
-    """Return a pattern of a form, in which # is for a number."""
+    """Return a pattern of a form such as "# days ago", with the pattern *number* for its #."""
     end = "" if UNSPACED.match(form[-1]) or form[-1] == "." else r"(?!\w)"
     return number.join(map(_literal, form.split("#"))) + end
 

@@ -67,9 +67,10 @@ SIGNATURES = (
     *(b"%PDF-", b"PK\x03\x04", b"\x1f\x8b\x08"),
     *(b"\x89PNG\r\n\x1a\n", b"GIF87a", b"GIF89a", b"\xff\xd8\xff"),
 )
-# Feeds and sitemaps. Copies of sites that are served from files send them as pages.
+# Feeds and sitemaps. Copies of sites that are served from files send them as pages. A comment ends
+# at its first end, otherwise the search would try each set of comments as one.
 XML_DATA = re.compile(
-    rb"(?:\xef\xbb\xbf)?\s*(?:<\?[^>]*>\s*|<!--.*?-->\s*)*"
+    rb"(?:\xef\xbb\xbf)?\s*(?:<\?[^>]*>\s*|<!--(?:(?!-->).)*-->\s*)*"
     rb"<(?:rss|rdf:RDF|feed|urlset|sitemapindex)[\s>]",
     re.DOTALL,
 )

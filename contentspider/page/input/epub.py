@@ -54,9 +54,9 @@ def is_epub(body: bytes) -> bool:
 
 
 def read_epub(body: bytes) -> OfficeText:
-    """Return the content of an e-book up to `MAX_CHARS`. Its table of contents and its title page
-    are left out. Pictures have no address of their own, so their alternative texts are written in
-    their place.
+    """Return the content of an e-book, up to `MAX_CHARS` characters. The cover, the title page and
+    the table of contents are left out. Pictures in the file have no web address, so each is
+    replaced by its alternative text.
     """
     try:
         with ZipFile(BytesIO(body)) as archive:
@@ -121,11 +121,13 @@ class _Book:
         names = set(self._archive.namelist())
         spine = [texts.get(ref, "") for ref in _values(package, "itemref", "idref")]
         parts = list(dict.fromkeys(part for part in spine if part in names))
-        # A book whose guide names its only part as the cover has no other text.
+        # If the guide says of all parts that they repeat others, the book has no other text.
         return ([part for part in parts if part not in repeating] or parts)[:MAX_PARTS]
 
     def _read_manifest(self, package: etree._Element, folder: str) -> dict[str, str]:
-        """Return the paths of the members with text by their ids, and read the style sheets."""
+        """Read the manifest, the list of all files of the book, and the style sheets in it. Return
+        the paths of the files with text by their ids.
+        """
         texts = {}
         for item in _elements(package, "item"):
             path = _path(folder, item.get("href", ""))
@@ -137,7 +139,10 @@ class _Book:
         return texts
 
     def _read_guide(self, package: etree._Element, folder: str) -> set[str]:
-        """Return the paths of the parts that repeat others, and note those with the contents."""
+        """Read the guide, a list that says what some parts of the book are. Return the paths of
+        the parts without text of their own, such as the cover (`REPEATING`). The paths of the table
+        of contents go to ``_contents``: a preface may stand there, too.
+        """
         repeating = set()
         for reference in _elements(package, "reference"):
             path = _path(folder, reference.get("href", ""))

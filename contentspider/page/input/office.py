@@ -45,8 +45,9 @@ def read_office(body: bytes) -> OfficeText:
     """Return the content of an office file."""
     import anydoc
 
+    body, unmarked = with_raised_numbers(body)
     try:
-        document = anydoc.to_document(with_raised_numbers(body))
+        document = anydoc.to_document(body)
     except anydoc.ConvertError as error:
         if isinstance(error, anydoc.EncryptedError) or ENCRYPTED_MEMBER in body:
             return OfficeText(problem="it is encrypted")
@@ -55,7 +56,8 @@ def read_office(body: bytes) -> OfficeText:
     kind = anydoc.format_from_bytes(body)
     writer = _Writer(document)
     html = writer.write()
-    left_out = f"{writer.left_out} blocks or rows" if writer.left_out else ""
+    blocks = f"{writer.left_out} blocks or rows" if writer.left_out else ""
+    left_out = " and ".join(filter(None, (blocks, unmarked)))
     # The headings of a spreadsheet are the names of its sheets.
     heading = "" if kind in SPREADSHEETS else _first_heading(document)
     return OfficeText(html, heading, left_out)

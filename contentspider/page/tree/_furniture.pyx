@@ -61,6 +61,8 @@ cdef object CODE_CONTROL = re.compile(
 cdef object CODE_LINE = re.compile(r"(?:^|\s)(?:line|(?:token|code|view|cm)-line)(?:$|\s)")
 cdef Py_ssize_t MAX_CONTROL_CHARS = 30, MAX_BESIDE_CODE_BYTES = 120
 cdef int MAX_AROUND_CONTROL = 5
+# The words of a heading are searched in this many bytes of a text.
+cdef Py_ssize_t MAX_BEFORE_BUTTON_BYTES = 1_000
 # Links to the source of what a page describes, as rustdoc, Sphinx and pdoc write them.
 cdef object SOURCE_LINK = re.compile(r"(?:^|\s)(?:src|srclink|viewcode-link|view-source-button)(?:$|\s)")
 cdef object OWN_SOURCE = re.compile(r"srclink|viewcode-link|view-source-button")
@@ -114,15 +116,36 @@ cdef bint is_furniture(
 
 
 cdef bint is_lone_control(xmlNode* button, xmlNode* heading) except -1:
-    """Tell whether a button has a sign for its text, such as a cross, or stands beside the text of a
-    heading, whose text it may copy or fold.
+    """Tell whether a button has a sign for its text, such as a cross, or stands after the words of a
+    heading, which it may copy or fold.
     """
     cdef str text = text_below(button, MAX_CONTROL_CHARS)
     if not text:
         return False
     if not any([character.isalnum() for character in text]):
         return True
-    return heading is not NULL and text_without(heading, button)
+    return heading is not NULL and has_words_before(button, heading)
+
+
+cdef bint has_words_before(xmlNode* button, xmlNode* heading) except -1:
+    """Tell whether a heading begins with words, before a *button* in it. Numbers, signs and the
+    texts of other buttons do not count: the heading's words may be those of the button.
+    """
+    cdef xmlNode* node = heading.children
+    cdef int left = MAX_NODES
+    cdef Py_ssize_t size
+    cdef Py_UCS4 character
+    while node is not NULL and node != button and left:
+        if node.type == XML_TEXT_NODE and node.content is not NULL:
+            size = 0
+            while size < MAX_BEFORE_BUTTON_BYTES and node.content[size]:
+                size += 1
+            for character in (<const char*>node.content)[:size].decode("utf-8", "ignore"):
+                if character.isalpha():
+                    return True
+        node = following(node, heading, node if is_called(node, "button") else NULL)
+        left -= 1
+    return False
 
 
 cdef bint is_source_link(xmlNode* node, const char* classes) except -1:

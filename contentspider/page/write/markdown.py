@@ -215,7 +215,9 @@ def _entry_at(frames: list[Frame], shared: int) -> int:
 
 
 def _is_numbered(frames: list[Frame], number: int) -> bool:
-    """Tell whether a list entry has a number in Markdown, which has no negative ones."""
+    """Tell whether a list entry is written with a number. Markdown has no negative numbers, so an
+    entry with one is written with a dash.
+    """
     entry = frames[number].entry
     return frames[number - 1].kind == NUMBERS and (entry >= 0 or entry == NO_NUMBER)
 
@@ -288,7 +290,7 @@ def _lines(part: Part) -> list[str]:
 
 
 def _lines_of_text(part: Part) -> list[str]:
-    """Return the lines of a part that is no table, without its pictures."""
+    """Return the Markdown lines of a part other than a table. Its pictures are not written."""
     block = part.block
     if block.tag in PREFORMATTED_TAGS:
         fence = "`" * max(3, 1 + _longest_run(block.text))
@@ -497,7 +499,9 @@ def _formula(source: str, delimiter: str) -> str:
 
 def _escape_plain(text: str, is_whole: bool = False) -> str:
     """Return a text with a backslash before each sign that CommonMark would read as markup.
-    *is_whole* tells that no other text or mark stands in its paragraph.
+
+    *is_whole* is true if the text is its whole paragraph. Then a sign that needs a partner, such as
+    a single ``*``, has none, and gets no backslash.
     """
     text = text.replace("\n", " ")
     # Most texts have no sign, and these tests are much cheaper than the rest.
@@ -537,7 +541,9 @@ def _escape_between(text: str, start: int, end: int, lone: _Lone | None) -> str:
 
 
 class _Lone:
-    """Knows which signs of emphasis have no partner in a paragraph with a *text*."""
+    """Finds the signs of emphasis that CommonMark shows as they are, because no second sign follows
+    in the paragraph. *text* is the whole paragraph.
+    """
 
     def __init__(self, text: str) -> None:
         self._signs = [sign for sign in "*~" if text.count(sign) == 1]

@@ -171,13 +171,14 @@ class Outline:
                 frames += self._entry_before(frames)
                 frames.append(Frame(kind, number))
             elif kind != TABLE and not (kind == LINES and _has(frames, LINES)):
-                _leave_list(frames)  # it stands between the entries
+                _leave_list(frames)  # this container stands between two entries of a list
                 frames.append(Frame(kind, number))
         return frames, ""
 
     def _entry_before(self, frames: list[Frame]) -> list[Frame]:
-        """Return the entry to which a list belongs that stands in another list (the last of
-        *frames*), but in none of its entries: the last one, if it has text of its own.
+        """Return the list entry that a list is written in, if the page has put it directly into
+        another list: ``<ul><li>Tea<li>..<ul>``. It is the last entry before, if *frames* ends with
+        the outer list and that entry is open; else nothing.
         """
         depth = len(frames)
         if not depth or frames[-1].kind not in LISTS or self.frames[:depth] != frames:

@@ -39,8 +39,8 @@ CONSENT = re.compile(
     r"|cc-window|cc-banner)",
     re.IGNORECASE,
 )
-# The ids of a heading and of the section below it often are the heading's words, which tell its
-# topic: they are no names of notices.
+# The id of a heading, or of the section below it, is often made of the heading's words: it tells
+# the topic of a text, and does not mark a notice.
 HEADING_ID = re.compile(r"(?<=/)(h[1-6])#[\w-]+")
 ID = re.compile(r"#([\w-]+)")
 HEADINGS = frozenset(["h1", "h2", "h3", "h4", "h5", "h6"])
@@ -66,21 +66,22 @@ ASKS_FOR_CONSENT = re.compile(
 CONTROLS = re.compile(
     r"cookie|consent|accept|reject|agree|settings|privacy|akzept|acept|accett|aceit", re.IGNORECASE
 )
+# Without the question mark, some languages ask in the words of a statement.
 HELPFUL = re.compile(
     _any_of(
         r"""
 (?:was|is) (?:this(?: \w+){0,2}|the (?:page|article|information|content|answer)) (?:helpful|useful)
 did (?:this|the (?:page|article|information|content|answer))(?: \w+){0,2} (?:helps?|answer)
-did you find (?:this|what you)
+did you find (?:this(?: \w+){0,2} (?:helpful|useful)|what you)
 how (?:helpful|useful) was (?:this|the (?:page|article|information|content|answer))
 rate this (?:page|article)
 war (?:dies|die|der)\w* .{0,30}(?:hilfreich|nützlich)
 c(?:ette|et|e) .{0,30}-t-(?:elle|il) (?:été )?utile
 cet(?:te)? \w+ vous a.{0,12}aidé
 ¿?(?:te|le) (?:ha )?(?:resultado|resultó) útil
-¿?(?:fue|es) útil est
-est[ae] \w+ (?:foi|é|ajudou)
-questa pagina .{0,12}utile
+¿?(?:fue|es) útil est.{0,30}\?
+est[ae] \w+ (?:(?:foi|é) (?:\w+ )?útil|(?:\w+ )?ajudou).{0,30}\?
+questa pagina .{0,12}utile.{0,30}\?
 была ли .{0,20}полезн
 このページは.{0,12}役に立
 (?:此页面|本页|这篇).{0,10}有帮助

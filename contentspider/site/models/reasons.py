@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from contentspider.site.models.record import Extraction
     from contentspider.site.own.texts import OwnText
 
-# What the features of a family tell about a block (`contentspider.site.judge.rows`).
+# The features of a classifier (`contentspider.site.judge.rows`) belong to families. Each family
+# tells one of these things about a block.
 PLACE, LINKS, LENGTH, NEIGHBOURS, REPEATED = "place", "links", "length", "neighbours", "repeated"
 FAMILIES = {
     **dict.fromkeys(("slot", "tags", "end", "tag", "under", "has", "place", "body"), PLACE),
@@ -52,8 +53,8 @@ SHOWN_CHARS = 60
 
 
 class Correction(NamedTuple):
-    """The *lines* for ``overrides.toml`` that change a decision. They change the decision on
-    *blocks* blocks of *pages* pages, of those that were compared.
+    """The *lines* for ``overrides.toml`` that change a decision. Among the compared pages, they
+    change it for *blocks* blocks, which are on *pages* pages.
     """
 
     lines: tuple[str, ...]
@@ -165,8 +166,8 @@ class Reasons:
         return f"the general prior{unsure}: the page is unlike those that the model knows {learned}"
 
     def _facts(self, page: Page, index: int) -> Iterator[_Fact]:
-        """Yield what speaks for or against a block: by the weights of the site's classifier, or
-        else by what is true of most sites.
+        """Yield what speaks for or against a block as content. The site's classifier says how
+        strongly; without a classifier, rules that hold for most sites do.
         """
         block = page.content.blocks[index]
         chars, links = len(block.text), block.link_chars / max(len(block.text), 1)
@@ -198,7 +199,9 @@ class Reasons:
                 yield _Fact(weight, text)
 
     def _weights(self, page: Page, index: int) -> dict[str, float]:
-        """Return the weights of the site's classifier by what they tell; empty without one."""
+        """Return how strongly each kind of reason (`FAMILIES`) speaks for a block as content, by
+        the site's classifier: below 0 against it. Empty without a classifier.
+        """
         model = self.model
         weights: defaultdict[str, float] = defaultdict(float)
         if model is not None and not model.is_refused:
@@ -255,14 +258,15 @@ class Reasons:
         voted = self._voted.get(page.url)
         if voted is not None:
             yield f"the vote of the site's pages: content with {float(voted[index]):.0%}"
-        words = " ".join(tokens(page.content.blocks[index].text))
+        words = f" {' '.join(tokens(page.content.blocks[index].text))} "
         for own in self._own_texts.get(page.url, ()):
-            has = "has" if words in " ".join(tokens(own.text)) else "lacks"
+            has = "has" if words in f" {' '.join(tokens(own.text))} " else "lacks"
             yield f"the text that the site itself publishes of this page ({own.source}) {has} it"
 
     def _correction(self, extraction: Extraction, index: int) -> Correction | None:
-        """Return the correction of a block: of its place on all pages, or on its page alone if much
-        at this place is decided as wished already.
+        """Return the lines that reverse the decision on a block, None if no selector has it. They
+        are for its place on all pages. If more than `MIXED_SHARE` of the texts at this place are
+        already decided the other way, they are for its page only.
         """
         page, is_kept = extraction.page, bool(extraction.kept[index])
         decisions = {path: list(texts) for path, texts in self._decisions.items()}
@@ -312,7 +316,9 @@ def _correcting(page: Page, index: int) -> str:
 
 
 def _companion(extraction: Extraction, index: int) -> str:
-    """Return why a block is kept though it is judged as boilerplate, "" if it is not."""
+    """Return which other text has kept a block that was judged as boilerplate, "" if the block was
+    judged as content or is dropped.
+    """
     if not extraction.kept[index] or extraction.probabilities[index] > 0.5:
         return ""
     if extraction.page.content.blocks[index].note:

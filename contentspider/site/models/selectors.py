@@ -16,10 +16,11 @@ if TYPE_CHECKING:
     from contentspider.page.input.corrections import Selector
 
 ESCAPED = re.compile(r"[^\w-]")
-# Stands for a long number in a name of a path, unless the page numbers nearly all of its names.
-NUMBER = re.compile(r"(?<!\d)0(?!\d)")
+# A name that may differ in the page: a path has 0 for a long number, unless the page numbers nearly
+# all of its names, and a dash for a slash (the class ``w-1/2`` is ``w-1-2`` in it).
+CHANGED = re.compile(r"(?<!\d)0(?!\d)|\d-\d")
 # Other tags, which a page may invent, cannot be written into a tree.
-TAG = re.compile(r"[A-Za-z][\w-]*", re.ASCII)
+TAG = re.compile(r"[A-Za-z][\w:-]*", re.ASCII)
 
 
 def selectors(slot: str) -> Iterator[str]:
@@ -46,23 +47,31 @@ def selectors(slot: str) -> Iterator[str]:
 
 
 def css_step(step: str) -> str:
-    """Return the selector of one step of a path; names with a number of their page are left out."""
-    names = [name for name in step_names(step) if name[0] in "#." and not NUMBER.search(name)]
-    return step_tag(step) + "".join(name[0] + _escaped(name[1:]) for name in names)
+    """Return the selector of one step of a path, without the names that may differ in the page."""
+    names = [name for name in step_names(step) if name[0] in "#." and not CHANGED.search(name)]
+    return css_name(step_tag(step)) + "".join(name[0] + css_name(name[1:]) for name in names)
 
 
-def _escaped(name: str) -> str:
-    name = ESCAPED.sub(lambda match: "\\" + match[0], name)
-    return f"\\{ord(name[0]):x} {name[1:]}" if name[0].isdecimal() else name
+def css_name(name: str) -> str:
+    r"""Return a tag or a name as a CSS identifier, with special characters escaped.
+
+    >>> print(css_name("2col"), css_name("-wide"), css_name("g:card"))
+    \32 col \-wide g\:card
+    """
+    escaped = ESCAPED.sub(lambda match: "\\" + match[0], name)
+    if name[0].isdecimal():
+        return f"\\{ord(name[0]):x} {escaped[1:]}"
+    return "\\" + escaped if name[0] == "-" else escaped
 
 
 class PathTree:
-    """A tree with an element for each step of some *paths* of blocks, to find out which of them a
-    selector matches. Stored pages have no other tree.
+    """Finds which *paths* of blocks a selector matches. A stored page has the paths of its blocks
+    but not its HTML, so a tree is built that has an element for each step of each path.
     """
 
     def __init__(self, paths: Iterable[str]) -> None:
-        self._root = etree.Element("html")
+        # Tags of HTML may have colons.
+        self._root = etree.HTMLParser().makeelement("html")
         self._ends = {path: self._add(path) for path in dict.fromkeys(paths)}
 
     def _add(self, path: str) -> etree._Element:
