@@ -5,7 +5,6 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import datetime, timedelta, timezone
 from hashlib import blake2b
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -126,9 +125,6 @@ class _LinePairs:
         return False
 
     def _without_dates(self, line: str) -> str:
-        # A date to come is no age: an event that was "tomorrow" was put off.
-        tomorrow = (datetime.now(timezone.utc) + timedelta(days=1)).date().isoformat()
         for found in reversed(list(find_dates(line, None, self._languages[0]))):
-            if found.date[:10] <= tomorrow:
-                line = line[: found.start] + AGE + line[found.end :]
+            line = line[: found.start] + AGE + line[found.end :]
         return line

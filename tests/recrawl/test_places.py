@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import datetime, timezone
 
 import pytest
 
 from contentspider.page.input.page import Page
 from contentspider.recrawl.places import UNKNOWN, Differences, differences, slot_key
 
-NEXT_YEAR = f"24 December {date.today().year + 1}"
+NEXT_YEAR = f"24 December {datetime.now(timezone.utc).year + 1}"
 MAIN, QUOTE = slot_key("body/p"), slot_key("body/h3")
 
 
