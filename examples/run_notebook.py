@@ -19,6 +19,7 @@ def executed() -> nbformat.NotebookNode:
         timeout=SECONDS,
         record_timing=False,  # stored outputs differ only where results do
         store_widget_state=False,
+        coalesce_streams=True,  # when a kernel sends what it prints is a matter of time
         extra_arguments=["--HistoryManager.enabled=False"],
         resources={"metadata": {"path": str(NOTEBOOK.parent)}},
     ).execute()
