@@ -85,7 +85,7 @@ bench: $(VENV)/.installed-dev
 	$(BIN)/python benchmarks/per_page.py
 
 # Trains the prior that ships, of the corpora in SHARED and of the references of code, which git
-# fetches from REFERENCES_AT. Seed and data are the same, so its digest is that of the file.
+# fetches from REFERENCES_AT. With the same code, data and seed its digest is that of the file.
 SHARED ?= ../shared
 REFERENCES_AT ?= https://github.com/{owner}/{name}
 CORPORA := build/corpora

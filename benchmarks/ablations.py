@@ -203,9 +203,7 @@ class Fold:
         self.rows = rows
         self.corpora = corpora
         self.sites = {
-            name: gather(
-                [judged.page.content for judged in pages], [judged.page.hints for judged in pages]
-            )
+            name: gather([judged.page for judged in pages])
             for name, (suite, pages) in corpora.items()
             if suite != "pages"
         }

@@ -5,7 +5,8 @@
 Reads the first of each month in `LANGUAGES`, in the long and the medium form of CLDR (Babel), and
 in a third form with the month's name as it stands alone. A date is right, empty or wrong. Each is
 read on a page in its language, on one that states no language, and on one that states English.
-``--peer`` adds dateparser. ``--write`` writes the table of months of `written_dates` anew.
+``--peer`` adds dateparser. ``--write`` writes the table of months and weekdays of `written_dates`
+anew.
 """
 
 from __future__ import annotations
@@ -42,6 +43,22 @@ LANGUAGES = (
     "en de fr es it pt nl sv da nb fi is et lv lt pl cs sk sl hr bs sr sr_Latn mk bg ro hu el ru uk"
     " be sq ca gl eu ga cy mt tr az ka hy kk ar fa he hi bn ta te th vi id ms fil ja zh ko sw af"
 ).split()
+# What writers use and CLDR lacks: the genitive of Serbian in Cyrillic, the izafe of Tajik, months
+# with numerals as words (WordPress in Vietnamese), and older spellings.
+OTHER_NAMES = {
+    "sr": "јануара фебруара марта априла маја јуна јула августа септембра октобра новембра"
+    " децембра",
+    "tg": "январи феврали марти апрели майи июни июли августи сентябри октябри ноябри декабри",
+    "vi": "tháng_một tháng_hai tháng_ba tháng_tư tháng_năm tháng_sáu tháng_bảy tháng_tám tháng_chín"
+    " tháng_mười tháng_mười_một tháng_mười_hai",
+    "bn": "জানুয়ারী ফেব্রুয়ারী",
+    "hi": "- - - - - - - - सितम्बर - नवम्बर दिसम्बर",
+    "id": "- - - - - - - agt",
+    "am": "ጃንዩወሪ ፌብሩወሪ ማርች ኤፕሪል ሜይ ጁን ጁላይ ኦገስት ሴፕቴምበር ኦክቶበር ኖቬምበር ዲሴምበር",
+    "si": "ජනවාරි පෙබරවාරි මාර්තු අප්‍රේල් මැයි ජූනි ජූලි අගෝස්තු සැප්තැම්බර් ඔක්තෝබර් නොවැම්බර් දෙසැම්බර්",
+    "eu": "urtarrilak otsailak martxoak apirilak maiatzak ekainak uztailak abuztuak irailak urriak"
+    " azaroak abenduak",
+}
 MIN_PREFIX = 3
 CUT_SCRIPTS = re.compile("[a-z\u0370-\u03ff\u0400-\u04ff]+")
 FORMS: dict[str, Callable[[date, Locale], str]] = {
@@ -70,23 +87,50 @@ def month_forms(locale: Locale) -> Iterator[tuple[int, str]]:
                         yield number, form
 
 
+def other_names(language: str) -> Iterator[tuple[int, str]]:
+    """Yield each month's number with a name in `OTHER_NAMES`."""
+    for number, name in enumerate(OTHER_NAMES.get(language, "").split(), 1):
+        if name != "-":
+            yield number, month_key(name.replace("_", " "))
+
+
+def weekdays() -> dict[str, str]:
+    """Return the days (digits, 0: Monday) that each name of a weekday has in some language."""
+    days: dict[str, set[int]] = defaultdict(set)
+    for language in LANGUAGES:
+        locale = Locale.parse(language)
+        for context in ("format", "stand-alone"):
+            for width in ("wide", "abbreviated"):
+                for day, name in locale.days[context][width].items():
+                    days[month_key(name)].add(day)
+    return {name: "".join(map(str, sorted(numbers))) for name, numbers in sorted(days.items())}
+
+
 def table() -> dict[str, object]:
     """Return the table of months: ``frequent`` has the number of each form that all frequent
     languages read alike, and of unambiguous beginnings; ``languages`` what each one reads besides,
-    0 for a form that it does not read.
+    0 for a form that it does not read; and ``weekdays``.
     """
     readings: dict[str, dict[str, int]] = {}
     names: dict[str, list[str]] = {}
-    for name in sorted(localedata.locale_identifiers()):
-        locale = Locale.parse(name)
+    regions: dict[str, dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
+    for identifier in sorted(localedata.locale_identifiers()):
+        locale = Locale.parse(identifier)
         if locale.territory:
+            for number, name in locale.months["format"]["wide"].items():
+                regions[str(locale.language)][month_key(name)].add(number)
             continue
         language = str(locale).replace("_", "-")
         forms: dict[str, set[int]] = defaultdict(set)
-        for number, form in month_forms(locale):
+        for number, form in (*month_forms(locale), *other_names(language)):
             forms[form].add(number)
         readings[language] = {form: min(each) for form, each in forms.items() if len(each) == 1}
         names[language] = [month_key(locale.months["format"]["wide"][n]) for n in range(1, 13)]
+    for language, regional in regions.items():
+        # "Jänner" in Austria, "setiembre" in Peru, the Syriac months of Lebanon.
+        own_forms = readings[language]
+        single = {form: min(each) for form, each in regional.items() if len(each) == 1}
+        readings[language] = single | own_forms
     frequent_languages = [name.replace("_", "-") for name in FREQUENT]
     numbers: dict[str, set[int]] = defaultdict(set)
     for language in frequent_languages:
@@ -119,6 +163,7 @@ def table() -> dict[str, object]:
         "license": "Unicode License V3, copyright Unicode, Inc. (unicode.org/license.txt)",
         "frequent": dict(sorted(frequent.items())),
         "languages": dict(sorted(languages.items())),
+        "weekdays": weekdays(),
     }
 
 
@@ -152,7 +197,7 @@ def peer_day(text: str, language: str) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--peer", action="store_true", help="also measure dateparser")
-    parser.add_argument("--write", action="store_true", help="write the table of months anew")
+    parser.add_argument("--write", action="store_true", help="write the table of names anew")
     options = parser.parse_args()
     if options.write:
         path = files("contentspider.page.words").joinpath("data", "months.json")

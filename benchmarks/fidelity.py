@@ -3,16 +3,21 @@
     python benchmarks/fidelity.py SITES [--unpack REPOSITORIES] [--only SYSTEM ...]
                                   [--site NAME ...] [--examples] [--node FOLDER]
 
-The gold is the Markdown in the public repositories of 16 websites (`fidelity_sites.toml`). With
-*--unpack* their pages and sources are taken into the folder SITES first, out of copies of the
-repositories, REPOSITORIES/OWNER+NAME. A source's Markdown and that of an extractor are both
-rendered by markdown-it-py (tables, strikethrough, footnotes, definition lists, formulas, front
-matter; raw HTML as it is) and their elements are compared as multisets, page by page:
+The gold is the Markdown in the public repositories of websites, and in packages whose websites are
+built (`fidelity_sites.toml`). With *--unpack* their pages and sources are taken into the folder
+SITES first, out of copies of the repositories, REPOSITORIES/OWNER+NAME; packages are downloaded
+from PyPI and npm, AsciiDoc is read by `asciidoctor`. A source's Markdown and that of an extractor
+are both rendered by markdown-it-py (tables, strikethrough, footnotes, definition lists, formulas,
+front matter; raw HTML as it is) and their elements are compared as multisets, page by page:
 
 heading (level, text), paragraph (outside lists, tables and quotes), item (depth, numbered or not,
 its own text), code (to the character, but for space at its ends), language (of each block that
 names it, with the block), inline code, emphasis, strong, link (text, target), cell (row, column,
-text), image (alternative text, file), quote, footnote, definition (term or definition), formula.
+text), image (alternative text, file), quote, footnote, definition (term or definition), formula,
+admonition (kind by GitHub's five, title, text), details (title, text), tab (label, first block of
+the panel), signature (of an API's object: name, arguments), citation (label, text). No Markdown has
+marks for the last three: those of the source are sought, so that only their recall counts. A source
+in reStructuredText has only these three.
 
 Of each kind precision, recall and F1 are of all pages of a site, then the mean over the sites whose
 sources have at least five of the kind; texts are compared with white space, typographic quotes and
@@ -36,12 +41,14 @@ import sys
 import time
 from collections import Counter, defaultdict
 from contextlib import suppress
+from copy import deepcopy
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote, urljoin, urlsplit
 
 import lxml.html
+from fidelity_dialects import GROUP, plain, signatures
 from fidelity_sites import FRONT_MATTER, fields, half, sites, unpack
 from lxml import etree
 from markdown_it import MarkdownIt
@@ -61,8 +68,9 @@ if TYPE_CHECKING:
 
 KINDS = (
     "heading paragraph item code language inline-code emphasis strong link cell image quote"
-    " footnote definition formula"
+    " footnote definition formula admonition details tab signature citation"
 ).split()
+SOUGHT = ("tab", "signature", "citation")  # what no Markdown has marks for, by `found`
 LEAST_ELEMENTS = 5  # of a kind in a site's sources: with fewer the site does not count for it
 MANY = 1_000_000
 OURS = ("ours", "ours, HTML")
@@ -91,101 +99,11 @@ turndown.use(gfm);
 
 # ---- Markdown, made plain
 
-FENCE = re.compile(r"^(\s*)(`{3,}|~{3,}|:{3,})\s*(.*?)\s*$")
-INDENTED = re.compile(r"^(\s*)(?:!!!|\?\?\?\+?|===)(?:\s|\+|!)")
-DIRECTIVE = re.compile(r"\{([\w:-]+)\}\s*(.*)\Z")
-CODE_DIRECTIVES = frozenset(["code-block", "code-cell", "code", "sourcecode", "literalinclude"])
-SILENT_DIRECTIVES = frozenset(
-    "toctree index contents raw eval-rst bibliography image figure tableofcontents".split()
+INCLUDED = re.compile(
+    r"\{\{|\{%|\{#|-+8<-+|\$\{|\{(?:ref|doc|any|numref|eq|pep|rfc|cite|download)\}"
+    r"|^@import|^import .* from |Unresolved directive",
+    re.MULTILINE,
 )
-OPTION = re.compile(r"\s*:[\w-]+:|\s*---\s*\Z")
-INCLUDED = re.compile(r"\{\{|\{%|\{#|--8<--|\$\{|^@import|^import .* from ", re.MULTILINE)
-PLAIN = (  # a pattern of lines outside of code, and what is left of it
-    (re.compile(r"\{%-?\s*(?:raw|endraw)\s*-?%\}"), ""),
-    (re.compile(r"\{\{\s*['\"]([^'\"]+)['\"]\s*\|[^}]*\}\}"), r"\1"),
-    (re.compile(r"\{%\s*link\s+(\S+?)\s*%\}"), r"/\1"),
-    (re.compile(r"\s*\{\s*(?:[:#.][^}\n]*|width=[^}\n]*|target=[^}\n]*)\}"), ""),
-    (re.compile(r"\{[\w:-]+\}`([^`<]+?)\s*<[^`]*>`"), r"\1"),
-    (re.compile(r"\{(?:code|math)\}`"), "`"),
-    (re.compile(r"\\\\\((.+?)\\\\\)"), r"$\1$"),
-    (re.compile(r"^\s*(?:import|export) .*$"), ""),
-    (re.compile(r"^\s*\((?:[\w:.-]+)\)=\s*$"), ""),
-)
-
-
-TAG_OF_CODE = re.compile(
-    r"^\{%-?\s*(codeblock|highlight)\b(.*?)-?%\}\n(.*?)^\{%-?\s*end\1\s*-?%\}",
-    re.DOTALL | re.MULTILINE,
-)
-ALERT = re.compile(r"^> ?\[![A-Za-z]+\].*\n((?:>.*\n?)*)", re.MULTILINE)
-
-
-def fenced(tag: re.Match[str]) -> str:
-    """Return the code of a *tag* of Hexo's or Jekyll's as fenced code."""
-    language = re.search(r"lang:(\S+)" if tag[1] == "codeblock" else r"(\S+)", tag[2])
-    return f"```````{language[1] if language else ''}\n{tag[3]}```````"
-
-
-def plain(markdown: str) -> tuple[str, int]:
-    """Return a source in Markdown that all parsers read, and how many notes, tabs and directives
-    have lost their frames in it.
-
-    Of MkDocs' indented notes the indent goes, of fenced ones (Docusaurus, VitePress, MyST) the
-    fences; code of MyST's directives becomes fenced code.
-    """
-    markdown = TAG_OF_CODE.sub(fenced, markdown)
-    markdown, frames = ALERT.subn(
-        lambda alert: re.sub("^> ?", "", alert[1], flags=re.MULTILINE), markdown
-    )
-    lines: list[str] = []
-    closings: list[tuple[str, str]] = []  # what closes the open fences, and what it becomes
-    indents: list[int] = []
-    for line in markdown.split("\n"):
-        while indents and line.strip() and len(line) - len(line.lstrip()) <= indents[-1]:
-            indents.pop()
-        text = line[4 * len(indents) :] if not line[: 4 * len(indents)].strip() else line
-        if closings and (closings[-1][1] or text.strip() == closings[-1][0]):
-            lines += within(text, closings)
-        elif fence := FENCE.match(text):
-            lines += opened(fence, closings)
-            frames += bool(closings) and closings[-1][1] == ""
-        elif INDENTED.match(text):
-            indents.append(len(line) - len(line.lstrip()))
-            frames += 1
-        else:
-            for pattern, replacement in PLAIN:
-                text = pattern.sub(replacement, text)
-            lines.append(text)
-    return "\n".join(lines), frames
-
-
-def within(line: str, closings: list[tuple[str, str]]) -> list[str]:
-    """Return what is left of a *line* in the innermost fence, which it may close."""
-    mark, closing = closings[-1]
-    if line.strip() == mark:
-        closings.pop()
-        return [] if closing == "silent" else [line if closing == "```" else closing]
-    is_option = closing != "```" and OPTION.match(line)
-    return [] if closing == "silent" or is_option else [line]
-
-
-def opened(fence: re.Match[str], closings: list[tuple[str, str]]) -> list[str]:
-    """Return the lines in place of an opening *fence*, whose closing is added to *closings*."""
-    indent, mark, info = fence.groups()
-    directive = DIRECTIVE.match(info)
-    name = directive[1] if directive else ""
-    if mark[0] == ":" or (directive and name not in {*CODE_DIRECTIVES, *SILENT_DIRECTIVES, "math"}):
-        if mark[0] != ":" or info:
-            closings.append((mark, ""))
-        return [""]
-    if not directive:
-        closings.append((mark, "```"))
-        return [fence[0]]
-    if name in CODE_DIRECTIVES:
-        closings.append((mark, "```````"))
-        return [f"{indent}```````{directive[2]}"]
-    closings.append((mark, "$$" if name == "math" else "silent"))
-    return ["$$"] if name == "math" else []
 
 
 def renderer(formulas: bool) -> MarkdownIt:
@@ -218,6 +136,7 @@ QUOTES = str.maketrans(
     }
 )
 DASHES = re.compile(r"-{2,}")  # which generators make one dash of
+DOLLAR = re.compile(r" ?\$ ?")
 SHORTCODE = re.compile(r"(?<!\w):[a-z][a-z0-9_+-]*:(?!\w)")
 NUMBER = re.compile(r"^(?:\d+\.)+ ?(?=\D)")  # of a heading, which some themes add
 HASHED = re.compile(r"[.-][0-9A-Za-z_-]{8,}(?=\.\w+\Z)|-[0-9a-f]{20,}(?=\.\w+\Z)")
@@ -234,13 +153,17 @@ SAME_LANGUAGES = (
     "go golang",
     "cpp c++",
     "dockerfile docker",
+    "pycon pycon3",
 )
 SAME_LANGUAGE = {name: names.split()[0] for names in SAME_LANGUAGES for name in names.split()[1:]}
 SAME_LANGUAGE |= dict.fromkeys("text plain plaintext txt none default notranslate".split(), "")
 BREAKS = frozenset("br p li div td th tr h1 h2 h3 h4 h5 h6 pre ul ol dd dt blockquote".split())
 
 
-ALERT_MARKER = re.compile(r"\s*\[![A-Z]+\]\s*")
+TITLE_TAGS = frozenset("div p h3 h4 h5 h6".split())
+ALERT_MARKER = re.compile(r"\s*\[!([A-Za-z]+)\][+-]?[ \t]*(.*)\n?")
+# The name of a file, or of a tab, before code in an entry.
+LABEL = "./*[position() > 1][self::p][following-sibling::*[1][self::pre]]"
 JUNK = (
     "//script | //style | //comment()"
     " | //sup[@class='footnote-ref'] | //*[@class='footnote-backref']"
@@ -256,7 +179,7 @@ class Elements(NamedTuple):
 
 def words(text: str) -> str:
     """Return a *text* with quotes, dashes and white space made alike."""
-    text = DASHES.sub("-", text.translate(QUOTES))
+    text = DOLLAR.sub("$", DASHES.sub("-", text.translate(QUOTES)))
     return " ".join(SHORTCODE.sub("", text).split())
 
 
@@ -332,8 +255,8 @@ def own_host(pages: list[dict[str, str]]) -> str:
     return hosts.most_common(1)[0][0] if hosts else ""
 
 
-def elements(html: str, links: Links) -> Elements:
-    """Return the elements of *html*."""
+def elements(html: str, links: Links, gold: Elements | None = None) -> Elements:
+    """Return the elements of *html*; of an extractor those too that are sought for the *gold*."""
     counted = Elements(Counter(), Counter())
     if not html.strip():
         return counted
@@ -343,8 +266,13 @@ def elements(html: str, links: Links) -> Elements:
         return counted
     for junk in root.xpath(JUNK):
         junk.drop_tree()
+    repeat_spanning(root)
+    for film in [each for each in root.iter("a") if is_film(each)]:
+        film.drop_tree()
     for quote in root.iter("blockquote"):
-        free_alert(quote)
+        frame_alert(quote)
+    for aside in reversed(list(root.iter("aside"))):
+        drop_title_of_theme(aside)
     notes = "ancestor-or-self::*[contains(@class, 'footnote')]"
     for element in list(root.iter("li")):
         if element.xpath(notes):
@@ -354,17 +282,122 @@ def elements(html: str, links: Links) -> Elements:
         if isinstance(element.tag, str):
             for kind, value in values(element, links):
                 counted.count[kind, value] += 1
+    if gold:
+        for sought in [each for each in counted.count if each[0] in SOUGHT]:
+            del counted.count[sought]
+        counted.count.update(found(root, gold))
     return counted
 
 
-def free_alert(quote: HtmlElement) -> None:
-    """Make the box of a *quote* that is an alert (``> [!NOTE]``), whose frame sources lose, too."""
+def is_film(element: HtmlElement) -> bool:
+    """Tell whether a link stands for what a page embeds, of which a source says no words."""
+    host = urlsplit(element.get("href") or "").netloc
+    return bool(host) and (element.text or "").strip() == host
+
+
+def frame_alert(quote: HtmlElement) -> None:
+    """Make a *quote* that is an alert (``> [!NOTE]``) a box, with its title as first element."""
     first = next(iter(quote), None)
     if first is not None and first.tag == "p" and (marker := ALERT_MARKER.match(first.text or "")):
         quote.tag = "aside"
+        quote.set("class", marker[1].lower())
         first.text = (first.text or "")[marker.end() :]
         if not text_of(first) and not len(first):
             first.drop_tree()
+        if marker[2]:
+            title = lxml.html.Element("div")
+            title.text = marker[2]
+            quote.insert(0, title)
+
+
+def drop_title_of_theme(aside: HtmlElement) -> None:
+    """Drop the title of a box that only says its kind, which the theme wrote (*Note*)."""
+    first = next(iter(aside), None)
+    if first is not None and len(aside) > 1 and first.tag in TITLE_TAGS:
+        title = text_of(first).rstrip(":").lower()
+        if " " not in title or title.replace(" ", "") in GROUP:
+            first.drop_tree()
+
+
+def blocks(element: HtmlElement) -> list[str]:
+    """Return the texts of the blocks in an *element*, without formulas (of many notations)."""
+    own = words(element.text or "")
+    return [text for text in (own, *[text_of(child, "tt") for child in element]) if text]
+
+
+def admonition(element: HtmlElement, links: Links) -> tuple[str, str, str] | None:
+    """Return the group, the first block (its title, if it has one) and the rest of a box."""
+    first, *rest = blocks(element) or [""]
+    names = (element.get("class") or "").split()
+    group = next((GROUP[name] for name in names if name in GROUP), "note")
+    return (group, first, " ".join(rest)) if first else None
+
+
+def details(element: HtmlElement, links: Links) -> tuple[str, str] | None:
+    """Return the title and the text of a folded section."""
+    title = next(iter(element.iter("summary")), None)
+    if title is None:
+        return None
+    inside = [words(element.text or ""), words(title.tail or "")]
+    inside += [text_of(child, "tt") for child in element if child is not title]
+    return text_of(title), " ".join(filter(None, inside))
+
+
+def first_text(element: HtmlElement | None) -> str:
+    """Return the text of the first block that has no blocks in an *element*."""
+    while element is not None and len(element) and not words(element.text or ""):
+        if element[0].tag not in (*BREAKS, "dl", "div", "section", "table", "tbody", "details"):
+            break
+        element = element[0]
+    return "" if element is None else text_of(element)
+
+
+def tab(element: HtmlElement, links: Links) -> tuple[str, str] | None:
+    """Return the label of a panel and the text of its first block."""
+    children = list(element)
+    label = element.get("label") or element.get("value") or ""
+    if element.tag == "section" and children:
+        label = text_of(children.pop(0))
+    text = first_text(children[0]) if children else ""
+    return (words(label), text) if label and text else None
+
+
+CITED = re.compile(r"\[([^\]]+)\]\s*(.+)")
+
+
+def object_of(text: str) -> str:
+    """Return a signature without its keyword, its module and white space."""
+    name, parenthesis, arguments = re.sub(r"\s*->.*|[@`]|[\[\]\\]", "", text).partition("(")
+    name = re.split(r"[\s.]", name.strip())[-1]
+    arguments = re.sub(r"\s|,(?=\s*\))", "", arguments.rpartition(")")[0])
+    return name + parenthesis + arguments if arguments else name
+
+
+def signature(element: HtmlElement, links: Links) -> str:
+    return object_of(words(element.text_content()))
+
+
+def citation(element: HtmlElement, links: Links) -> tuple[str, str]:
+    return words(element.get("title") or ""), text_of(element)
+
+
+def found(root: HtmlElement, gold: Elements) -> Counter[tuple[str, Any]]:
+    """Return the panels, signatures and citations of a *gold* that an extractor has, too.
+
+    A label stands alone right before its panel; a signature is a heading, a term or code, or one
+    line of it; a citation begins with its label, or follows it.
+    """
+    told: Counter[tuple[str, Any]] = Counter()
+    for element in root.iter("p", "li", "dt", "h1", "h2", "h3", "h4", "h5", "h6"):
+        text = text_of(element)
+        label, after = text.rstrip(":").strip("[]"), first_text(element.getnext())
+        told.update([("tab", (label, after)), ("citation", (label, after))])
+        if cited := CITED.match(text):
+            told["citation", cited.groups()] += 1
+    for element in root.iter("code", "dt", "h1", "h2", "h3", "h4", "h5", "h6"):
+        for line in element.text_content().split("\n"):
+            told["signature", object_of(words(line))] += 1
+    return told & gold.count
 
 
 def outside(element: HtmlElement, *tags: str) -> bool:
@@ -396,9 +429,16 @@ def paragraph(element: HtmlElement, links: Links) -> str:
     return text_of(element) if outside(element, "li", "td", "th", "blockquote", "dd") else ""
 
 
-def item(element: HtmlElement, links: Links) -> tuple[int, bool, str]:
+def item(element: HtmlElement, links: Links) -> tuple[int, bool, str] | None:
+    if not outside(element, "td", "th"):  # no list in Markdown
+        return None
     lists = list(element.iterancestors("ul", "ol"))
-    own = text_of(element, "ul", "ol", "pre", "table", "blockquote")
+    if labels := element.xpath(LABEL):
+        places = [element.index(label) for label in labels]
+        element = deepcopy(element)
+        for place in reversed(places):
+            element[place].drop_tree()
+    own = text_of(element, "ul", "ol", "pre", "table", "blockquote", "section", "tabitem")
     return len(lists), bool(lists) and lists[0].tag == "ol", own
 
 
@@ -410,6 +450,20 @@ def cell(element: HtmlElement, links: Links) -> tuple[int, int, str] | None:
     rows = [each for each in table.iter("tr") if next(each.iterancestors("table")) is table]
     column = sum(1 for _ in element.itersiblings("td", "th", preceding=True))
     return rows.index(row), column, text_of(element)
+
+
+def repeat_spanning(root: HtmlElement) -> None:
+    """Repeat each cell that spans rows or columns, as tables in Markdown do."""
+    for cell in root.xpath("//td[@colspan or @rowspan] | //th[@colspan or @rowspan]"):
+        spans = [cell.attrib.pop(name, "1") for name in ("colspan", "rowspan")]
+        columns, rows = (int(span) if span.isdigit() else 1 for span in spans)
+        column = sum(1 for _ in cell.itersiblings("td", "th", preceding=True))
+        row = cell.getparent()
+        for _ in range(columns - 1):
+            cell.addnext(deepcopy(cell))
+        for below in list(row.itersiblings("tr"))[: rows - 1]:
+            for _ in range(columns):
+                below.insert(column, deepcopy(cell))
 
 
 def link(element: HtmlElement, links: Links) -> tuple[str, str] | None:
@@ -439,6 +493,7 @@ READERS: dict[str, tuple[str, Callable[[HtmlElement, Links], Any]]] = {
     "th": ("cell", cell),
     "a": ("link", link),
     "code": ("inline-code", inline),
+    "kbd": ("inline-code", inline),
     "em": ("emphasis", inline),
     "i": ("emphasis", inline),
     "strong": ("strong", inline),
@@ -447,9 +502,29 @@ READERS: dict[str, tuple[str, Callable[[HtmlElement, Links], Any]]] = {
     "dt": ("definition", inline),
     "dd": ("definition", inline),
     "tt": ("formula", formula),
+    "aside": ("admonition", admonition),
+    "details": ("details", details),
+    "section": ("tab", tab),
+    "tabitem": ("tab", tab),
+    "samp": ("signature", signature),
+    "cite": ("citation", citation),
 }
 
 
+# Starlight shows tabs as two spaces, and the comment with the name of a file above the code.
+FILE_NAME = re.compile(
+    r"^( *```.*\n(?: *---\n)?) *(?://|#|<!--|/\*) *[\w./\[\]-]+\.\w+ *(?:-->|\*/)?\n+", re.MULTILINE
+)
+COMPUTED = re.compile(r"\{code-cell\}|^```+ *\{(?:python|r|julia|bash)\}", re.MULTILINE)
+TABLES = re.compile(r"\{(?:list|csv)-table\}")  # not read
+UNRESOLVED = "Unresolved directive"  # Asciidoctor's, for a source that this one includes
+# Another source is a part of this one, or a component or directive writes something.
+PARTIAL = re.compile(
+    r"^import .*\.mdx?['\"]|^ *<(?!Tabs\b|TabItem\b)[A-Z]\w*"
+    r"|\{(?:(?:literal)?include|auto\w+|program-output|command-output|jsonschema|conftabs)\}"
+    r"|\{%-? *(?:include|for)\b|^\.\. (?:auto\w+|program-output|include|click|jsonschema)::",
+    re.MULTILINE,
+)
 # mdBook shows of Rust's examples only the lines without such a mark.
 RUST = re.compile(r"^ *```(?:rust|rs)\b.*?^ *```$", re.DOTALL | re.MULTILINE)
 HIDDEN_LINE = re.compile(r"^ *#(?: .*)?\n", re.MULTILINE)
@@ -459,23 +534,48 @@ def gold_elements(
     page: dict[str, str], links: Links, parser: MarkdownIt, site: dict[str, Any]
 ) -> Elements:
     """Return the elements of a page's source, and its title's heading where the page has it."""
+    if page["source"].endswith(".rst"):
+        return elements(signatures(page["markdown"]), links)
+    if page["source"].endswith(".adoc"):
+        counted = without_computed(elements(page["markdown"], links))
+        counted.free["paragraph"] = page["markdown"].count("<div>")  # "Table 1." and a title
+        if UNRESOLVED in page["markdown"]:
+            counted.free.update(dict.fromkeys(KINDS, MANY))
+        return counted
     source = FRONT_MATTER.sub("", page["markdown"])
     if site["generator"] == "mdBook":
         source = RUST.sub(lambda code: HIDDEN_LINE.sub("", code[0]), source)
-    markdown, frames = plain(source)
+    names = 0
+    if site["generator"].startswith("Starlight"):
+        source, names = FILE_NAME.subn(r"\1", source.replace("\t", "  "))
+    markdown, frames, unknown = plain(source)
     counted = elements(parser.render(markdown), links)
     counted.free.update(dict.fromkeys(["paragraph", "heading", "quote"], frames))
-    for kind, value in list(counted.count):
-        if INCLUDED.search(str(value)):
-            counted.free[kind] += counted.count.pop((kind, value))
-    if "{code-cell}" in source:  # what the code prints and draws is in the page alone
-        counted.free.update(dict.fromkeys(["code", "cell", "image", "paragraph"], MANY))
+    counted.free["paragraph"] += names
+    counted.free["admonition"] = unknown
+    counted.free["formula"] = source.count("<math")  # an author's MathML is no LaTeX to compare
+    without_computed(counted)
+    if COMPUTED.search(source):  # what the code prints and draws is in the page alone
+        kinds = ("code", "cell", "image", "paragraph", "formula")
+        counted.free.update(dict.fromkeys(kinds, MANY))
+    if TABLES.search(source):
+        counted.free["cell"] = MANY
+    if PARTIAL.search(source):
+        counted.free.update(dict.fromkeys(KINDS, MANY))
     title = words(fields(page["markdown"]).get("title", ""))
     if title and not any(kind == "heading" and value[0] == 1 for kind, value in counted.count):
         for heading in re.finditer(r"<h([123])\b.*?</h\1>", page["html"], re.DOTALL):
             if title in text_of(lxml.html.fromstring(heading[0])):
                 counted.count["heading", (int(heading[1]), title)] += 1
                 break
+    return counted
+
+
+def without_computed(counted: Elements) -> Elements:
+    """Make what a source includes or computes elements that may be anything."""
+    for kind, value in list(counted.count):
+        if INCLUDED.search(str(value)):
+            counted.free[kind] += counted.count.pop((kind, value))
     return counted
 
 
@@ -638,15 +738,19 @@ def judge(
             html = said[number]
             if not system.endswith("HTML"):
                 html = parser.render(re.sub(r"\\\\\((.+?)\\\\\)", r"$\1$", html))
-            counted = elements(html, rendered)
-            for kind in KINDS:
+            counted = elements(html, rendered, gold)
+            for kind in SOUGHT if page["source"].endswith(".rst") else KINDS:
                 tally, difference = compare(gold, counted, kind)
                 sums[system, kind] = Tally(
                     *(a + b for a, b in zip(sums[system, kind], tally, strict=True))
                 )
                 if difference.missing or difference.extra:
                     differences[system, kind].append(difference._replace(url=page["url"]))
-    return {key: (tally, differences[key]) for key, tally in sums.items()}
+    return {
+        (system, kind): (sums[system, kind], differences[system, kind])
+        for system in texts
+        for kind in KINDS
+    }
 
 
 Results = dict[str, dict[tuple[str, str], tuple[Tally, list[Difference]]]]

@@ -18,6 +18,8 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 import tomllib
+from fidelity_asciidoc import to_html
+from fidelity_build import build, starlight
 
 MOST_PAGES = 60  # of a site
 LEAST_CHARACTERS = 300  # of a source: a shorter one is a stub
@@ -27,7 +29,8 @@ FRONT_MATTER = re.compile(
 FIELD = re.compile(r"^(title|slug|permalink|url|path)\s*[:=]\s*[\"']?(.+?)[\"']?\s*$", re.MULTILINE)
 DATED = re.compile(r"(\d{4})-(\d\d)-(\d\d)-(.+)\Z")
 PAGE_TITLE = re.compile(r"<title[^>]*>(.*?)</title>", re.DOTALL | re.IGNORECASE)
-ENDINGS = (".md", ".mdx", ".markdown")
+ENDINGS = (".md", ".mdx", ".qmd", ".markdown", ".rst", ".adoc")
+ANTORA = re.compile(r"^(?:ROOT/|([\w-]+/))pages/")  # a module's folder
 INDEXES = frozenset(["index", "readme", "_index"])
 
 
@@ -60,6 +63,29 @@ def files(repository: Path, reference: str) -> dict[str, bytes]:
     return data
 
 
+def built_files(folder: Path) -> dict[str, bytes]:
+    """Return the text files of a *folder*, by their path in it."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.name.endswith((*ENDINGS, ".html")) and path.is_file()
+    }
+
+
+def site_files(site: dict[str, Any], folder: Path) -> tuple[dict[str, bytes], dict[str, bytes]]:
+    """Return the sources and the pages of a *site*."""
+    if "package" in site:
+        sources, pages = build(site, folder)
+        return built_files(sources), built_files(pages)
+    repository = folder / site["repository"].replace("/", "+")
+    repository = repository / "repo" if (repository / "repo").is_dir() else repository
+    if "build" in site:
+        pages = built_files(starlight(site, repository, folder))
+    else:
+        pages = files(repository, site["pages"])
+    return files(repository, site["source"]), pages
+
+
 def fields(source: str) -> dict[str, str]:
     """Return what the front matter of a *source* says."""
     block = FRONT_MATTER.match(source)
@@ -68,7 +94,7 @@ def fields(source: str) -> dict[str, str]:
 
 def paths(source_path: str, front_matter: dict[str, str]) -> list[str]:
     """Return the paths that the page of a source may have, the likeliest first."""
-    path = PurePosixPath(source_path).with_suffix("")
+    path = PurePosixPath(ANTORA.sub(r"\1", source_path)).with_suffix("")
     stems = [path.parent if path.name.lower() in INDEXES else path]
     stems += [stem.with_name(re.sub(r"^\d+[-_.]", "", stem.name)) for stem in stems if stem.name]
     for name in ("slug", "permalink", "url", "path"):
@@ -106,16 +132,19 @@ def addresses(sources: dict[str, str], pages: dict[str, bytes]) -> dict[str, str
     return address
 
 
+def as_read(path: str, source: str) -> str:
+    """Return a *source* in the form that is compared."""
+    return to_html(source) if path.endswith(".adoc") else source
+
+
 def unpack(site: dict[str, Any], repositories: Path, folder: Path) -> None:
     """Write the pages of a *site* beside their sources to *folder*/NAME.json."""
-    repository = repositories / site["repository"].replace("/", "+")
-    repository = repository / "repo" if (repository / "repo").is_dir() else repository
+    source_files, pages = site_files(site, repositories)
     sources = {
         path: data.decode("utf-8", "replace").replace("\r\n", "\n")
-        for path, data in files(repository, site["source"]).items()
+        for path, data in source_files.items()
         if path.endswith(ENDINGS) and not re.search(site.get("without", r"\A\Z"), path)
     }
-    pages = files(repository, site["pages"])
     address = addresses(sources, pages)
     chosen = sorted(
         (path for path in address if len(sources[path]) >= LEAST_CHARACTERS),
@@ -127,7 +156,7 @@ def unpack(site: dict[str, Any], repositories: Path, folder: Path) -> None:
             {
                 "source": path,
                 "address": address[path],
-                "markdown": sources[path],
+                "markdown": as_read(path, sources[path]),
                 "html": pages[address[path]].decode("utf-8", "replace"),
             }
             for path in chosen

@@ -28,9 +28,10 @@ from hostile_feeds import BASE, VARIANTS, Entry, Material
 from own_texts import WORSE, Site
 
 from contentspider.evaluation.corpora import find_corpora, json_lines
+from contentspider.ground.address_keys import address_key
 from contentspider.site.judge.prior import Prior
 from contentspider.site.own.assessment import measure
-from contentspider.site.own.matching import address_key, texts_by_page
+from contentspider.site.own.matching import texts_by_page
 from contentspider.site.own.readers.feeds import Feed
 from contentspider.site.vote.posts import comment_like
 

@@ -83,7 +83,7 @@ class Site:
         self.gold = {
             self.numbers[gold.path]: gold for gold in corpus.gold() if gold.path in self.numbers
         }
-        self.blocks = gather([page.content for page in self.sample], [p.hints for p in self.sample])
+        self.blocks = gather(self.sample)
         self.starts = np.searchsorted(self.blocks.pages, np.arange(len(self.sample) + 1)).tolist()
         self.vote = OwnVote(self.sample, self.blocks, prior, {}, VOTERS, OBJECTIONS)
         self.told: Told = texts_by_page(self.sample, own_texts)

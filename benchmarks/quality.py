@@ -100,7 +100,7 @@ def votes(
 ) -> Iterator[Run]:
     """Yield the run by *prior*, and one for each of the *errors*."""
     sample = SiteLearner.sample(pages)
-    site = gather([page.content for page in sample], [page.hints for page in sample])
+    site = gather(sample)
     named, unnamed = prior.judge(sample)
     texts = texts_by_page(sample, stated_texts(sample))
     for size, seed in ((0.0, 0), *errors):

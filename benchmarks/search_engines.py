@@ -1,15 +1,19 @@
 """The queries and servers of `search_quality.py --engines`: every engine with the same queries.
 
 The items of ten sites, which the sites' models make by the shipped prior, go into one index per
-site and engine. There are four kinds of queries, and each query has one right page:
+site and engine. There are six kinds of queries, and each query has one right page:
 
-- heading: a heading below the title that no other page of the site has.
+- heading: a heading below the title, whose words are no heading and no title of another page.
 - link: the text of a link on another page. All links with that text lead to the right page.
 - words: three words of one paragraph of the page, in the order of the paragraph.
 - mention: the text of a link in the content of another page. All links with this text lead to the
   right page.
+- title: the title of the page, which no other page has.
+- tab: the page's element ``title``, which has more than that title: most have the site's name.
 
-A page with the same content as the right page is right, too. Pages have the link texts of other
+A page with the same content as the right page is right, too, and so is a page with the paragraph
+that the words come from: many sites repeat a paragraph on dozens of pages. Pages have the link
+texts of other
 pages in the field ``anchors``, as a crawl gives them. Links
 with the text of a query are left out: all links for the first three kinds, the links of one page
 for a mention.
@@ -63,12 +67,14 @@ if TYPE_CHECKING:
     from contentspider.index.engines.typesense import TypesenseEngine
 
     Item = dict[str, Any]
+    # The kind of a query, its words, and the right page. Further pages are right, too.
+    Asked = list[str]
     Search = Callable[[str], list[str]]
     # By text and target, the number of pages with such a link.
     Links = dict[str, Counter[str]]
 
-KINDS = ("heading", "link", "words", "mention")
-# Every site has as many queries of these kinds; most sites have fewer mentions.
+KINDS = ("heading", "link", "words", "mention", "title", "tab")
+# Every site has as many queries of these kinds; most sites have fewer mentions, and some no tabs.
 FULL_KINDS = KINDS[:3]
 ENGINES = ("sqlite", "tantivy", "postgresql", "typesense")
 DEPTH = 10
@@ -87,7 +93,7 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 def draw_sites(
     corpora: Sequence[Corpus], count: int, seed: int, folder: Path | None
-) -> Iterator[tuple[Corpus, list[Item], list[list[str]]]]:
+) -> Iterator[tuple[Corpus, list[Item], list[Asked]]]:
     """Yield *count* sites of medium size with their items and queries, in random order.
 
     A site has `QUERIES` queries of each kind; sites with fewer are left out.
@@ -127,51 +133,83 @@ def site_items(corpus: Corpus, folder: Path | None) -> list[Item]:
     return items
 
 
-def site_queries(corpus: Corpus, items: Sequence[Item], links: Links, seed: int) -> list[list[str]]:
-    """Return `QUERIES` queries of each kind, or fewer: the kind, the words and the right page."""
-    candidates = {
+def site_queries(corpus: Corpus, items: Sequence[Item], links: Links, seed: int) -> list[Asked]:
+    """Return `QUERIES` queries of each kind, or fewer."""
+    titles = title_queries(items)
+    candidates: dict[str, Sequence[tuple[str, ...]]] = {
         "heading": heading_queries(items),
         "link": link_queries(links, {item["url"] for item in items}),
         "words": word_queries(items, random.Random(f"{seed}/{corpus.name}")),
         "mention": mention_queries(items, links),
+        "title": titles,
+        "tab": tab_queries(corpus, titles),
     }
     queries = []
     for kind, pairs in candidates.items():
         draw = random.Random(f"{seed}/{corpus.name}/{kind}")
         drawn = draw.sample(sorted(pairs), min(QUERIES, len(pairs)))
-        queries += [[kind, words, page] for words, page in drawn]
+        queries += [[kind, *asked] for asked in drawn]
     return queries
 
 
 def heading_queries(items: Sequence[Item]) -> list[tuple[str, str]]:
-    """Return each heading that one page alone has, and that is not in its title."""
+    """Return each heading that is not in the title of its page, and whose words are no heading and
+    no title of another page.
+    """
     pages_of: dict[str, set[str]] = defaultdict(set)
     for item in items:
-        for heading in item.get("headings") or ():
-            pages_of[heading].add(item["url"])
-    titles = {item["url"]: item.get("title", "").lower() for item in items}
+        for name in (item.get("title", ""), *(item.get("headings") or ())):
+            pages_of[_bare(name)].add(item["url"])
     return [
-        (heading, page)
-        for heading, pages in pages_of.items()
-        for page in pages
-        if len(pages) == 1 and WORD.search(heading) and heading.lower() not in titles[page]
+        (heading, item["url"])
+        for item in items
+        for heading in dict.fromkeys(item.get("headings") or ())
+        if WORD.search(heading)
+        and len(pages_of[_bare(heading)]) == 1
+        and _bare(heading) not in _bare(item.get("title", ""))
     ]
+
+
+def title_queries(items: Sequence[Item]) -> list[tuple[str, str]]:
+    """Return each title whose words are no title of another page."""
+    counts = Counter(_bare(item.get("title", "")) for item in items)
+    return [
+        (item["title"], item["url"])
+        for item in items
+        if WORD.search(item.get("title", "")) and counts[_bare(item["title"])] == 1
+    ]
+
+
+def tab_queries(corpus: Corpus, titles: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return the text of the element ``title`` of each page that has more than one of the *titles*
+    there, as the tab of a browser shows it.
+    """
+    queries = []
+    for title, page in titles:
+        tree = _page_tree(corpus, page)
+        tab = " ".join((tree.findtext(".//title") or "").split())
+        if _bare(title) != _bare(tab) and f" {_bare(title)} " in f" {_bare(tab)} ":
+            queries.append((tab, page))
+    return queries
+
+
+def _page_tree(corpus: Corpus, page: str) -> lxml.html.HtmlElement:
+    return lxml.html.fromstring((corpus.folder / "html" / page).read_bytes())
 
 
 def linked_texts(corpus: Corpus, pages: set[str]) -> Links:
     """Return by link text and target how many of the *pages* have such a link to another page."""
     targets_of: Links = defaultdict(Counter)
     for page in sorted(pages):
-        tree = lxml.html.fromstring((corpus.folder / "html" / page).read_bytes())
-        for text, target in _page_links(tree, page):
+        for text, target in _page_links(_page_tree(corpus, page), page):
             targets_of[text][target] += 1
     return targets_of
 
 
 def add_anchors(items: Sequence[Item], links: Links, queries: Sequence[Sequence[str]]) -> None:
     """Add to each item the link texts of other pages, except the texts of queries."""
-    queried = {_bare(words) for kind, words, _ in queries if kind in FULL_KINDS}
-    mentions = Counter((words, page) for kind, words, page in queries if kind == "mention")
+    queried = {_bare(words) for kind, words, *_ in queries if kind in FULL_KINDS}
+    mentions = Counter((words, page) for kind, words, page, *_ in queries if kind == "mention")
     texts_of: dict[str, Counter[str]] = defaultdict(Counter)
     for text, targets in links.items():
         if text and _bare(text) not in queried and len(targets) <= MAX_TARGETS:
@@ -230,20 +268,29 @@ def linked_page(page: str, href: str) -> str:
     return unquote(address.path).removeprefix("/") if address.netloc == "site" else ""
 
 
-def word_queries(items: Sequence[Item], draw: random.Random) -> list[tuple[str, str]]:
-    """Return three words of one paragraph of each page."""
+def is_long_word(word: str) -> bool:
+    """Tell whether a word has `MIN_WORD_CHARS` characters, and no digit."""
+    return len(word) >= MIN_WORD_CHARS and not any(map(str.isnumeric, word))
+
+
+def word_queries(items: Sequence[Item], draw: random.Random) -> list[tuple[str, ...]]:
+    """Return three words of one paragraph of each page, the page, and others that have it."""
+    pages_of: dict[str, set[str]] = defaultdict(set)
+    for item in items:
+        for line in item["content"].split("\n"):
+            pages_of[line].add(item["url"])
     queries = []
     for item in items:
         paragraphs = [
-            words
+            (words, line)
             for line in item["content"].split("\n")
-            if len(words := [word for word in WORD.findall(line) if len(word) >= MIN_WORD_CHARS])
-            >= MIN_WORDS
+            if len(words := [word for word in split_words(line) if is_long_word(word)]) >= MIN_WORDS
         ]
         if paragraphs:
-            words = draw.choice(paragraphs)
+            words, line = draw.choice(paragraphs)
             places = sorted(draw.sample(range(len(words)), 3))
-            queries.append((" ".join(words[place] for place in places), item["url"]))
+            others = sorted(pages_of[line] - {item["url"]})
+            queries.append((" ".join(words[place] for place in places), item["url"], *others))
     return queries
 
 
@@ -317,7 +364,10 @@ def postgresql_directly(engine: PostgreSQLEngine, language: str, rank: str) -> S
     """Return a search of the same texts by the query of PostgreSQL's documentation."""
     from contentspider.index.engines.postgresql import LETTERS
 
-    configuration = stemmer_name(language) or "simple"
+    # PostgreSQL has no stemmer for some of Snowball's languages.
+    names = engine._execute("SELECT cfgname FROM pg_ts_config")
+    name = stemmer_name(language)
+    configuration = name if name in {row["cfgname"] for row in names} else "simple"
     texts = (
         (f"array_to_string({each.name}, ' ')" if each.is_list else each.name, LETTERS[each.weight])
         for each in TEXT_FIELDS
@@ -371,17 +421,23 @@ def filled_engine(
         yield engine
 
 
-def pages_by_content(items: Sequence[Item]) -> Mapping[str, set[str]]:
-    """Return for each page the pages with the same content, itself among them."""
+def right_pages(items: Sequence[Item], queries: Sequence[Asked]) -> list[tuple[str, str, set[str]]]:
+    """Return the kind and the words of each query, and all pages that are right: those that it
+    names, and the pages with the same content as one of them.
+    """
     pages_of: dict[str, set[str]] = defaultdict(set)
     for item in items:
         pages_of[item["content"]].add(item["url"])
-    return {item["url"]: pages_of[item["content"]] for item in items}
+    alike = {item["url"]: pages_of[item["content"]] for item in items}
+    return [
+        (kind, words, set[str]().union(*(alike[page] for page in pages)))
+        for kind, words, *pages in queries
+    ]
 
 
-def reciprocal_rank(ids: Sequence[str], right_pages: set[str]) -> float:
+def reciprocal_rank(ids: Sequence[str], right: set[str]) -> float:
     """Return 1 / rank of the first right page, or 0.0 if no result is right."""
-    return next((1 / rank for rank, page in enumerate(ids, 1) if page in right_pages), 0.0)
+    return next((1 / rank for rank, page in enumerate(ids, 1) if page in right), 0.0)
 
 
 def mistyped(words: str, draw: random.Random) -> str:
@@ -398,12 +454,12 @@ def mistyped(words: str, draw: random.Random) -> str:
     return before + draw.choice(slips) + after
 
 
-def top_share(ids: Sequence[str], right_pages: set[str]) -> float:
+def top_share(ids: Sequence[str], right: set[str]) -> float:
     """Return 1.0 if one of the first `TYPING_DEPTH` results is right, else 0.0."""
-    return float(not right_pages.isdisjoint(ids[:TYPING_DEPTH]))
+    return float(not right.isdisjoint(ids[:TYPING_DEPTH]))
 
 
-def shows_section(engine: Engine, heading: str, right_pages: set[str]) -> float | None:
+def shows_section(engine: Engine, heading: str, right: set[str]) -> float | None:
     """Return 1.0 if the right page's first section is the one with the searched heading, else 0.0.
 
     Return None if the page is not among the results, or if the heading is the page's title or has
@@ -411,7 +467,7 @@ def shows_section(engine: Engine, heading: str, right_pages: set[str]) -> float 
     """
     query = Query(heading, limit=DEPTH)
     for row in result_rows(query, engine.search(query)):
-        if row.url in right_pages:
+        if row.url in right:
             name = heading.lstrip("# ")  # headings of items begin with their level
             if name == row.title or not any(
                 section.url != row.url and section.headings[-1] == name
@@ -426,15 +482,13 @@ def add_hybrid(
     values: Mapping[str, Mapping[str, list[float]]],
     embedder: str,
     items: Sequence[Item],
-    queries: Sequence[Sequence[str]],
-    right_pages: Mapping[str, set[str]],
+    queries: Sequence[tuple[str, str, set[str]]],
 ) -> None:
     """Add the reciprocal ranks of `hybrid_searches` on a site to *values*."""
     with filled_engine("sqlite", items, embedder_named(embedder, items)) as engine:
         for name, search in hybrid_searches(cast("SQLiteEngine", engine), embedder).items():
-            for kind, words, page in queries:
-                rank = reciprocal_rank(search(words), right_pages[page])
-                values[name][kind].append(rank)
+            for kind, words, right in queries:
+                values[name][kind].append(reciprocal_rank(search(words), right))
 
 
 def compare_engines(
@@ -455,25 +509,25 @@ def compare_engines(
     values: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     found: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     sections: dict[str, list[float]] = defaultdict(list)
-    for corpus, items, queries in draw_sites(corpora, sites, seed, folder):
-        right_pages = pages_by_content(items)
+    for corpus, items, drawn in draw_sites(corpora, sites, seed, folder):
+        queries = right_pages(items, drawn)
         language = str(corpus.about.get("language", ""))
         for scheme in schemes:
             with filled_engine(scheme, items) as engine:
                 for name, search in searches(engine, scheme, language).items():
                     draw = random.Random(f"{seed} {corpus.name}")
-                    for kind, words, page in queries:
+                    for kind, words, right in queries:
                         ids = search(words)
-                        values[name][kind].append(reciprocal_rank(ids, right_pages[page]))
+                        values[name][kind].append(reciprocal_rank(ids, right))
                         if slip := mistyped(words, draw):
-                            found[name]["right"].append(top_share(ids, right_pages[page]))
-                            found[name]["slip"].append(top_share(search(slip), right_pages[page]))
-                for kind, words, page in queries:
-                    is_shown = shows_section(engine, words, right_pages[page])
+                            found[name]["right"].append(top_share(ids, right))
+                            found[name]["slip"].append(top_share(search(slip), right))
+                for kind, words, right in queries:
+                    is_shown = shows_section(engine, words, right)
                     if kind == "heading" and is_shown is not None:
                         sections[scheme].append(is_shown)
         if embedder:
-            add_hybrid(values, embedder, items, queries, right_pages)
+            add_hybrid(values, embedder, items, queries)
         print(corpus.name, len(items), "pages", len(queries), "queries", file=sys.stderr)
     print(f"| MRR@10 | {' | '.join(KINDS)} |\n|{'---|' * (len(KINDS) + 1)}")
     for name, ranks in values.items():

@@ -18,6 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from contentspider.cli import build_parser, execute
+from contentspider.ground.terminal import reword
+from contentspider.run.flags import with_keys
 from contentspider.run.progress import tell_progress
 from contentspider.state.stores.lease import KILL_SHARE, STOP_SHARE
 
@@ -88,6 +90,7 @@ def main() -> int:
     if given.pop("lease", False):
         Lease(lines).start()
     tell_progress(Path(given.pop("progress")))
+    reword(with_keys)
     vars(options).update(given)
     return execute(options)
 

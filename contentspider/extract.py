@@ -6,21 +6,23 @@ import logging
 import time
 from collections import Counter
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from contentspider.ground.addresses import is_web_address
+from contentspider.ground.counts import counted
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.fetch import Fetched
-from contentspider.ground.sites import SiteKeys
+from contentspider.ground.sites import SiteKeys, folder_name
 from contentspider.page.input.documents import (
     SUFFIXES,
     document_kind,
 )
-from contentspider.page.input.files import html_files, read_pages
-from contentspider.page.input.overrides import Overrides
+from contentspider.page.input.files import DOCUMENT, NO_TEXT, html_files, page_url, read_pages
+from contentspider.page.input.overrides import OVERRIDES, Overrides
 from contentspider.page.write.summary import document_counts, summarise
 from contentspider.site.judge.prior import Prior
 from contentspider.site.learn.options import LearningOptions
+from contentspider.site.learn.sampling import CountingPages
 from contentspider.site.learn.single_page import hidden_text
 from contentspider.site.models.failures import Failures
 from contentspider.site.models.folder import MANIFEST
@@ -34,31 +36,37 @@ from contentspider.state.stores.models import ModelStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
 
     from contentspider.page.input.fields_file import FieldsFile
     from contentspider.page.input.page import Page
 
 logger = logging.getLogger(__name__)
 
+DEFAULT_MODELS = Path("models")
 # From this many files on, the log says how far the command is, every `TELL_SECS` seconds.
 MANY_FILES, TELL_SECS = 100, 5.0
-# A page may name its site by its canonical address. If at least `MIN_NAMING` pages do, and fewer
-# than this share of them name the same site, the pages are of several sites.
-ONE_SITE_SHARE, MIN_NAMING = 0.8, 5
 # Pages that stay in memory between learning and extraction; each takes some 100 kB.
 MAX_KEPT = 500
 
 
-def _stored(models: Path, site: str, options: LearningOptions) -> Knowledge:
-    """Return the knowledge about *site* in the folder *models*, which has a folder for each
-    site, or is the folder of one model. Warns if the model knows other examples. Raises
-    `ContentSpiderError`.
+def _known(models: Path | None, site: str, options: LearningOptions) -> Knowledge:
+    """Return the knowledge about *site* in the folder *models*, which has a folder for each site,
+    or is the folder of one model. It may have just corrections of the site, and without *models*
+    these are read from the default folder. Raises `ContentSpiderError`.
     """
-    folder = models if (models / MANIFEST).is_file() else models / site
+    folder = (models or DEFAULT_MODELS) / folder_name(site)
+    if models and (models / MANIFEST).is_file():
+        folder = models
+    overrides = Overrides.load(folder) if site else None
+    if overrides:
+        logger.info("%s: the corrections in %s apply", site, folder / OVERRIDES)
+    if models is None:
+        return Knowledge(None, overrides, options)
     try:
-        model, overrides = SiteModel.load(folder), Overrides.load(folder)
+        model = SiteModel.load(folder)
     except FileNotFoundError as error:
+        if overrides:
+            return Knowledge(None, overrides, options)
         raise ContentSpiderError(
             f"{models} has no model of {site!r}; it has: "
             f"{', '.join(ModelStore(models).sites()) or 'none'}. Name the pages' folder as the"
@@ -81,10 +89,10 @@ def _warn_of_directives(source: str, pages: int) -> None:
     """Log on how many *pages* text was left out because its owner forbids to index it."""
     if pages:
         logger.warning(
-            "%s: text of %d pages is marked as not to be indexed, and left out (--no-directives"
+            "%s: text of %s is marked as not to be indexed, and left out (--no-directives"
             " keeps it)",
             source,
-            pages,
+            counted(pages, "pages"),
         )
 
 
@@ -99,9 +107,15 @@ class _SitePages:
     """
 
     def __init__(
-        self, root: Path, files: Sequence[Path], known: Knowledge, left_out: set[Path]
+        self,
+        root: Path,
+        files: Sequence[Path],
+        known: Knowledge,
+        failures: Failures,
+        base: str,
     ) -> None:
-        self._read = partial(read_pages, root, files, *known.reading, left_out)
+        noted = failures.files, failures.guessed
+        self._read = partial(read_pages, root, files, *known.reading, *noted, base)
         self._in_memory = list(self._read()) if len(files) <= MAX_KEPT else None
 
     def __iter__(self) -> Iterator[Page]:
@@ -135,12 +149,10 @@ class _FieldCheck:
 
 
 class _Watch:
-    """Tells how far the pages of a folder are, and whether they seem to be of several sites."""
+    """Tells how far the pages of a folder are."""
 
     def __init__(self, root: Path, files: int) -> None:
         self._root, self._files = root, files
-        self._keys = SiteKeys()
-        self._sites: Counter[str] = Counter()
         self._told = time.monotonic()
 
     def watch(self, pages: Iterable[Page], step: str) -> Iterator[Page]:
@@ -153,30 +165,18 @@ class _Watch:
                 logger.info("%s: %s, %d of %d files", self._root, step, number, self._files)
             yield page
 
-    def note(self, page: Page) -> None:
-        """Count the site that a page names as its own."""
-        if is_web_address(address := page.hints.canonical):
-            self._sites[self._keys.key(address)] += 1
-
-    def warn(self) -> None:
-        """Warn if the pages name several sites as their own."""
-        count = self._sites.total()
-        if count >= MIN_NAMING and max(self._sites.values()) < ONE_SITE_SHARE * count:
-            names = ", ".join(f"{site} ({n})" for site, n in self._sites.most_common(3))
-            logger.warning(
-                "%s: its pages are of several sites, by their canonical addresses: %s. They were"
-                " learned as one site: give a folder for each site, or --alone",
-                self._root,
-                names,
-            )
-
 
 def _learn(site: str, options: LearningOptions, pages: Iterable[Page]) -> SiteModel:
     """Return a model learned from the pages of a site, and warn of doubts about own fields."""
     # Imported here, because only learning a site needs scikit-learn, which takes a second.
     from contentspider.site.learn.learner import SiteLearner
 
-    model = SiteLearner(site, options).fit(pages)
+    counting = CountingPages(pages)
+    model = SiteLearner(site, options).fit(counting)
+    if model.pages < counting.with_text:
+        logger.info(
+            "%s: it was learned from a sample of its %d pages with text", site, counting.with_text
+        )
     for name, knowledge in model.own_fields.items():
         for doubt in knowledge.doubts:
             logger.warning("%s: the field %s: %s", site, name, doubt)
@@ -212,17 +212,20 @@ def _site_items(
     optional_fields: OptionalFields,
     failures: Failures,
     alone: bool,
+    site: str,
+    base: str,
 ) -> Iterator[dict[str, object]]:
-    """Yield the items of a site's *files*; ``url`` is the file's path below *root*. *alone*: the
-    prior judges each page.
+    """Yield the items of a *site*'s *files*; ``url`` is the file's path below *root*, or below the
+    address *base*. *alone*: the prior judges each page.
     """
-    site = root.resolve().name or "site"
-    known = _stored(models, site, options) if models else Knowledge(options=options)
+    path_of = {page_url(path.relative_to(root), base): path for path in files}
+    known = _known(models, site, options)
     watch = _Watch(root, len(files))
-    pages = _SitePages(root, files, known, failures.files)
+    pages = _SitePages(root, files, known, failures, base)
     is_single = len(files) == 1 and options.labels == VOTES
     is_alone = not known.model and (is_single or alone)
     if not any(_has_text(page, is_alone) for page in pages):
+        failures.files.update({path_of[page.url]: NO_TEXT for page in pages})
         return
     if known.model:
         site = known.model.site
@@ -232,9 +235,9 @@ def _site_items(
     effects = OverrideEffects(known.overrides or Overrides(()))
     for page in watch.watch(pages, "extracting"):
         effects.add(page)
-        watch.note(page)
         if not _has_text(page, is_alone):
-            logger.warning("%s/%s has no text and is left out", root, page.url)
+            failures.files[path_of[page.url]] = NO_TEXT
+            logger.warning("%s has no text and is left out", path_of[page.url])
             continue
         left_out += page.content.has_left_out
         try:
@@ -248,10 +251,9 @@ def _site_items(
         yield item
     _warn_of_directives(str(root), left_out)
     check.warn(str(root))
-    if not is_alone and not models:
-        watch.warn()
-    for effect in effects.idle():
-        logger.warning("%s: in overrides.toml %s decides nothing on the pages", root, effect)
+    for effect in effects.all():
+        if not effect.pages:
+            logger.warning("%s: in overrides.toml %s decides nothing on the pages", root, effect)
 
 
 def page_item(
@@ -268,10 +270,12 @@ def page_item(
         site = SiteKeys().key(fetched.url)
     name = fetched.url or "standard input"
     known = Knowledge(options=options)
-    if models and not document_kind(fetched.body, fetched.content_type, fetched.url):
-        known = _stored(models, site, options)
+    if not document_kind(fetched.body, fetched.content_type, fetched.url):
+        known = _known(models, site, options)
     page = known.read_fetched(fetched, name)
     _warn_of_directives(name, int(page.content.has_left_out))
+    if page.guessed_encoding:
+        logger.warning("%s states no encoding, and is read as %s", name, page.guessed_encoding)
     extraction = known.extract(page, site)
     item = page_fields(page, site, extraction, extraction.model_version, optional_fields)
     if not page.is_document:
@@ -288,6 +292,7 @@ def extract_paths(
     optional_fields: OptionalFields = NO_OPTIONAL_FIELDS,
     failures: Failures | None = None,
     alone: bool = False,
+    base: str = "",
 ) -> Iterator[dict[str, object]]:
     """Yield the fields of `ContentItem` for each page of the sites in *paths*. Pages whose item
     cannot be made are left out, logged, and noted in *failures*.
@@ -298,10 +303,12 @@ def extract_paths(
 
     The model of a site is learned from its files. With *models*, it is read from that folder
     instead. A single file is judged without a model, and so is each file if *alone* is true. If
-    there are several sites, ``url`` begins with the folder as given in *paths*.
+    there are several sites, ``url`` begins with the folder as given in *paths*. Folders of the same
+    name are told apart by the folders above them. *base* is the address of the only folder: its
+    host names the site, and addresses in the items are absolute.
 
-    Files that cannot be read are left out with a warning, and noted in *failures*: packed pages
-    that are damaged or too large, and documents without text. A page is also noted there if a
+    Files that are left out are noted in *failures*: documents in folders, files that cannot be read
+    or are not HTML, and pages and documents without text. A page is also noted there if a
     site's model drops its prose.
     """
     options, failures = options or LearningOptions(), failures or Failures()
@@ -315,19 +322,40 @@ def extract_paths(
                 yield page_item(fetched, options, None, optional_fields, site)
             except ContentSpiderError as error:
                 logger.warning("%s; this file is left out", error)
-                failures.files.add(path)
+                failures.files[path] = NO_TEXT
         else:
             singles.setdefault(path.parent, []).append(path)
     folders = [(path, list(html_files(path))) for path in paths if path.is_dir()]
-    for folder, _ in folders:
-        _warn_of_documents(folder)
+    for folder, files in folders:
+        _note_others(folder, files, failures)
     sites = [*folders, *singles.items()]
-    for root, files in sites:
-        for item in _site_items(root, files, options, models, optional_fields, failures, alone):
+    names = [SiteKeys().key(base)] if base else _site_names([root for root, _ in sites])
+    for (root, files), site in zip(sites, names, strict=True):
+        for item in _site_items(
+            root, files, options, models, optional_fields, failures, alone, site, base
+        ):
             if len(sites) > 1:
                 item["url"] = (root / str(item["url"])).as_posix()
                 item["id"] = page_id(str(item["url"]))
             yield item
+
+
+def _site_names(roots: Sequence[Path]) -> list[str]:
+    """Return a name of the site in each folder: the folder's, with as many of those above it as
+    tell it from other folders.
+
+    >>> _site_names([Path("/a/html"), Path("/b/html"), Path("/b/c")])
+    ['a-html', 'b-html', 'c']
+    """
+    folders = [root.resolve() for root in roots]
+    names: list[str] = []
+    for folder in folders:
+        parts, length = folder.parts[1:], 1
+        others = {other.parts[1:] for other in folders if other != folder}
+        while length < len(parts) and any(o[-length:] == parts[-length:] for o in others):
+            length += 1
+        names.append("-".join(parts[-length:]) or "site")
+    return names
 
 
 def _document_file(path: Path) -> Fetched | None:
@@ -340,14 +368,22 @@ def _document_file(path: Path) -> Fetched | None:
     return Fetched(url, body, "") if document_kind(body, "", url) else None
 
 
-def _warn_of_documents(folder: Path) -> None:
-    """Log how many documents a folder has, since only its HTML files are read."""
-    documents = sorted(path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES)
+def _note_others(folder: Path, pages: Iterable[Path], failures: Failures) -> None:
+    """Note the files of a folder that are no *pages*: documents, which are left out with a warning,
+    and files that are ignored.
+    """
+    known = set(pages)
+    others = [path for path in sorted(folder.rglob("*")) if path.is_file() and path not in known]
+    documents = [path for path in others if path.suffix.lower() in SUFFIXES]
+    failures.files.update(dict.fromkeys(documents, DOCUMENT))
+    failures.ignored.update(
+        path.suffix.lower() or "no ending" for path in others if path not in documents
+    )
     if documents:
         logger.warning(
-            "%s: %d documents are left out, such as %s; give them as files",
+            "%s: %s left out, such as %s; give them as files",
             folder,
-            len(documents),
+            counted(len(documents), "documents"),
             documents[0],
         )
 

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 LANGUAGES = {"sh", "console", "python", "pycon", "toml"}
 # Programs that are not ours, and what of a command shows that it needs them.
 PROGRAMS = {"wget": "wget ", "curl": "curl ", "openssl": "openssl ", "chromium": "--screenshots"}
+SPIDER_CLASS = re.compile(r"^class \w+\((?:scrapy\.|Crawl)Spider\)", re.MULTILINE)
 SERVER = re.compile(r"^(contentspider (?:serve|annotate)\b.*?)(?=\s*#|$)", re.MULTILINE)
 READY = re.compile(r"http://([\w.]+):(\d+)/(?:\?token=\S+)? \(Ctrl-C ends it\)")
 PIP = re.compile(r"^pip install '?contentspider(?:\[([\w,]+)\])?'?(?=\s*#|\s*$)", re.MULTILINE)
@@ -217,7 +218,7 @@ class Reader:
         settings = self.folder / "settings.py"
         if "ADDONS" not in self.unread.get("settings.py", ""):
             self.write("settings.py", 'ADDONS = {"contentspider.Addon": 500}\n')
-        spiders = [name for name, text in self.unread.items() if "scrapy.Spider)" in text]
+        spiders = [name for name, text in self.unread.items() if SPIDER_CLASS.search(text)]
         if not spiders:
             (self.folder / "reader.py").write_text(SPIDER)
             spiders = ["reader.py"]

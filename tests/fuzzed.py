@@ -300,7 +300,7 @@ def models(folder: Path) -> One:
         _use(page, found)
         found.is_of(None)
         repr(found)
-        found.explain(page, 0)
+        found.weights(page, 0)
         json.dumps(found.manifest())
 
     return one

@@ -98,7 +98,7 @@ def feed(*numbers: int) -> list[OwnText]:
 
 def voice(own_texts: Sequence[OwnText], pages: list[Page] | None = None, alone=False) -> OwnVote:
     pages = make_pages() if pages is None else pages
-    site = gather([page.content for page in pages], [page.hints for page in pages])
+    site = gather(pages)
     prior = None if alone else Prior.shipped()
     return OwnVote(pages, site, prior, texts_by_page(pages, own_texts), VOTERS, OBJECTIONS)
 

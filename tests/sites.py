@@ -99,7 +99,7 @@ def texts(html: str) -> list[str]:
 
 def site_of(bodies: Sequence[str]) -> SiteBlocks:
     pages = [Page.from_html(body) for body in bodies]
-    return gather([page.content for page in pages], [page.hints for page in pages])
+    return gather(pages)
 
 
 def texts_of(site: SiteBlocks) -> list[str]:
@@ -136,6 +136,8 @@ def laid_out(
     return SiteBlocks(
         contents=[],
         hints=[],
+        urls=[],
+        bases=[],
         pages=numbers,
         originals=of_pages,
         sources=of_pages,

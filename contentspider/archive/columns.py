@@ -12,10 +12,10 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
+from contentspider.ground.counts import counted
 from contentspider.ground.errors import ContentSpiderError, NotEnoughTextError
 from contentspider.ground.extras import require
 from contentspider.ground.sites import SiteKeys
-from contentspider.page.input.body import may_be_html
 from contentspider.page.tree.blocks import new_walker
 from contentspider.site.learn.options import LearningOptions
 from contentspider.site.models.folder import MANIFEST
@@ -85,7 +85,7 @@ class _Rows:
         self.content_types = [None] * size if content_types is None else _listed(content_types)
         if not size == len(self.htmls) == len(self.content_types):
             raise ValueError(
-                f"urls has {size} rows, htmls {len(self.htmls)}, and content_types"
+                f"urls has {counted(size, 'rows')}, htmls {len(self.htmls)}, and content_types"
                 f" {len(self.content_types)}; they must have one row for each page"
             )
         self.problems = {
@@ -133,7 +133,7 @@ def _problem(html: object) -> str:
     """Return why a value cannot be read as HTML; "" if it can."""
     if not isinstance(html, bytes | str):
         return f"there is no HTML, but {type(html).__name__}"
-    return "the body is not HTML" if isinstance(html, bytes) and not may_be_html(html) else ""
+    return ""
 
 
 def _site(keys: SiteKeys, url: str | None) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from contentspider.archive.tasks import LEARN
 from contentspider.ground import engines
 from contentspider.ground.children import ChildError, End, Limits, never, run_child
+from contentspider.ground.counts import counted
 from contentspider.ground.engines import LOCAL
 from contentspider.ground.errors import ContentSpiderError
 
@@ -71,7 +72,7 @@ def _run(task: Task, is_over: Callable[[], bool]) -> dict[str, Any]:
         if page is not None and deaths[page] >= DEATHS_PER_PAGE:
             skipped.append(page)
         if deaths[None] > DEATHS_PER_PAGE or deaths.total() > MAX_DEATHS:
-            raise LostError(f"{name}: its process was lost {deaths.total()} times")
+            raise LostError(f"{name}: its process was lost {counted(deaths.total(), 'times')}")
 
 
 def _check(error: ChildError, name: str) -> None:

@@ -8,8 +8,10 @@ import logging
 import os
 import re
 import sys
+import sysconfig
 from difflib import get_close_matches
 from importlib.metadata import entry_points
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import contentspider
@@ -29,7 +31,7 @@ from contentspider.cli import (
 )
 from contentspider.ground.errors import ContentSpiderError, UsageError
 from contentspider.ground.extras import require
-from contentspider.ground.terminal import SafeFormatter, printable
+from contentspider.ground.terminal import SafeFormatter, say
 from contentspider.state.outcome import Outcome
 
 if TYPE_CHECKING:
@@ -38,7 +40,16 @@ if TYPE_CHECKING:
 EXIT_FAILED = 1
 EXIT_USAGE = 2  # the code of argparse
 COMMANDS = (
-    *(crawl.crawl, crawl.run, crawl.pull, crawl.status, crawl.replay, crawl.changes, crawl.diff),
+    *(
+        crawl.crawl,
+        crawl.run,
+        crawl.status,
+        crawl.remove,
+        crawl.pull,
+        crawl.replay,
+        crawl.changes,
+        crawl.diff,
+    ),
     *(
         index.index,
         index.search,
@@ -79,9 +90,22 @@ class Parser(argparse.ArgumentParser):
             message += _did_you_mean(match[1], re.findall(r"[\w.-]+", match[2]))
         super().error(message)
 
+    def format_help(self) -> str:
+        """Return the help, with the place of the documentation that it names."""
+        text, folder = super().format_help(), _docs_folder()
+        return f"{text}\ndocs/ is {folder}\n" if folder and "docs/" in text else text
+
     def _nearest(self, unknown: Sequence[str]) -> str:
         flags = [argument.partition("=")[0] for argument in unknown if argument.startswith("-")]
         return _did_you_mean(flags[0], list(self._option_string_actions)) if flags else ""
+
+
+def _docs_folder() -> Path | None:
+    """Return the folder of the documentation: of a checkout, or as pip has installed it."""
+    checkout = Path(contentspider.__file__).resolve().parents[1]
+    installed = Path(sysconfig.get_path("data"), "share", "doc", "contentspider")
+    folders = (place / "docs" for place in (checkout, installed))
+    return next((folder for folder in folders if (folder / "commands.md").is_file()), None)
 
 
 def _did_you_mean(word: str, choices: Sequence[str]) -> str:
@@ -96,6 +120,7 @@ def build_parser() -> argparse.ArgumentParser:
         description=(
             "Learn websites' main content from their own pages, and crawl them into clean items."
         ),
+        epilog="The documentation begins at docs/index.md.",
     )
     parser.add_argument(
         "--version", action="version", version=f"contentspider {contentspider.__version__}"
@@ -142,7 +167,7 @@ def execute(options: argparse.Namespace) -> int:
         os.write(2, b"contentspider: the process is out of memory: give it more\n")
         return Outcome.OUT_OF_MEMORY
     except (ContentSpiderError, OSError, KeyboardInterrupt) as error:
-        print(printable(f"contentspider: {_message(error)}"), file=sys.stderr)
+        say(f"contentspider: {_message(error)}")
         try:
             sys.stdout.flush()
         except OSError:

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from contentspider.cli.command import MODELS, STATE_DIR, argument, command
+from contentspider.ground.counts import counted
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.terminal import say
 from contentspider.state.outcome import Outcome
@@ -75,13 +76,13 @@ def archive(options: argparse.Namespace) -> int:
     for url in left_out:
         say(f"left out, since it kills its process or has no host: {url}")
     say(
-        f"{totals['items']:,} items of {totals['pages']:,} pages, {totals['learned']:,}"
-        f" sites learned -> {options.output}"
+        f"{counted(totals['items'], 'items')} of {counted(totals['pages'], 'pages')},"
+        f" {counted(totals['learned'], 'sites')} learned -> {options.output}"
     )
     for site in refused[:MAX_NAMED]:
         say(f"the model of {site} was refused: its pages were judged one by one")
     if len(refused) > MAX_NAMED:
-        say(f"so were the models of {len(refused) - MAX_NAMED:,} more sites")
+        say(f"so were the models of {counted(len(refused) - MAX_NAMED, 'more sites')}")
     if lost.lost:
         say(str(lost))
     if problems:
@@ -95,7 +96,7 @@ def archive(options: argparse.Namespace) -> int:
 def _tell_unread(unread: Counter[str], names: Sequence[str]) -> None:
     """Print the numbers of unread records by kind, and the *names* of some."""
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in unread.most_common())
-    say(f"{unread.total():,} records cannot be read ({kinds}), such as:")
+    say(f"{counted(unread.total(), 'records')} cannot be read ({kinds}), such as:")
     for name in names:
         say(f"  {name}")
 

@@ -11,6 +11,7 @@ from contentspider.crawl.base.option import HIDDEN, Option
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.terminal import printable, say
 from contentspider.run.flags import BY_KEY
+from contentspider.state.files.formats import PAGE_KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -151,6 +152,12 @@ CRAWL = argument("CRAWL", CRAWL_HELP)
 # A command without this argument lists the crawls.
 ANY_CRAWL = argument("[CRAWL]", CRAWL_HELP, default="")
 STATE_DIR, MODELS = option("state_dir"), option("models")
+PAGE_FORMAT = argument(
+    "--format KIND",
+    "the format of a page in an output folder (default: md), or on standard output (default: json,"
+    " a line a page)",
+    PAGE_KINDS,
+)
 # The options that decide how a site is learned.
 FEATURES = option("features", action="store", default="slots")
 LEARNING = (option("labels"), FEATURES, option("classifier"))
@@ -190,6 +197,7 @@ def only_crawl(state_dir: str) -> str:
 def print_crawls(command: str, state_dir: str, advice: str = "") -> None:
     """Print the crawls that a command can be used on; *advice* names other arguments."""
     from contentspider.state.crawls.export import crawls
+    from contentspider.state.crawls.folder import state_folder
 
     names = crawls(state_dir)
     for name in names:
@@ -197,4 +205,7 @@ def print_crawls(command: str, state_dir: str, advice: str = "") -> None:
     if names:
         say(f"the crawls are listed above; give one: contentspider {command} {names[0]}{advice}")
     else:
-        say(f"nothing was crawled here yet: contentspider crawl https://example.org{advice}")
+        say(
+            f"no crawl has a book in {state_folder(state_dir)}. 'contentspider crawl' writes one,"
+            " and so does 'scrapy crawl' with CONTENTSPIDER_DURABLE = True"
+        )

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 from contentspider.cli.command import (
     ANY_CRAWL,
     CRAWL,
+    MODELS,
+    PAGE_FORMAT,
     STATE_DIR,
     argument,
     command,
@@ -27,20 +29,21 @@ from contentspider.cli.command import (
 )
 from contentspider.crawl.base.options import FILES, MOST_USED, PAGES, REQUESTS, RUNS
 from contentspider.ground.atomic import write_json
-from contentspider.ground.errors import ContentSpiderError, UsageError
+from contentspider.ground.counts import counted
+from contentspider.ground.errors import ContentSpiderError, StateError, UsageError
 from contentspider.ground.extras import require
 from contentspider.ground.json_text import json_text
 from contentspider.ground.process_memory import no_collection
 from contentspider.ground.terminal import printable, say, table
 from contentspider.recrawl.changes import CHANGES, UNCHANGED
 from contentspider.run.flags import CRAWL_FLAGS
-from contentspider.state.files.formats import Output
+from contentspider.state.files.formats import STDOUT, any_output
 from contentspider.state.outcome import MEANINGS, Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
-    from contentspider.run.sitesfile import PlannedSite
+    from contentspider.run.webhook import Webhook
     from contentspider.state.book.book import Book
     from contentspider.state.stores.remote import Objects
 
@@ -49,9 +52,8 @@ RUN_MEANINGS = {
     Outcome.ERROR: "error in the file of sites or in an option: nothing was crawled; or the"
     " summary could not be written, or a message (notify) could not be sent",
     Outcome.INCOMPLETE: "some crawls are not complete (incomplete, nothing read, an error, out of"
-    " memory, killed; with --due not those of sites that are still down), or crawls ended with"
-    " several of the codes 6, 8, 9, 10 and 11: the summary names them; the next run resumes the"
-    " incomplete crawls",
+    " memory, interrupted; with --due not those of sites that are still down), or crawls ended with"
+    " several of the codes 6, 8, 9, 10 and 11: the summary names them, and when they are due",
     Outcome.INTERRUPTED: "interrupted: the run was stopped from outside; the next one resumes",
     Outcome.MONITOR_FAILED: "every crawl is complete, but a monitor failed",
     Outcome.GONE_DOUBTED: "every crawl is complete, but too many known pages would be gone",
@@ -96,7 +98,7 @@ def crawl(options: argparse.Namespace) -> int:
 @command(
     "run",
     argument("FILE", "the sites, as TOML (docs/scheduling.md); paths are relative to it", Path),
-    argument("--due", "crawl only sites that are due or unfinished, the most overdue first"),
+    argument("--due", "crawl only sites that are due (docs/scheduling.md), the most overdue first"),
     argument(
         "--only SITES",
         "crawl only these sites of the file, with commas; may be repeated",
@@ -127,9 +129,10 @@ def run(options: argparse.Namespace) -> int:
     own. An unfinished crawl is resumed.
     """
     from contentspider.run.jobs import Jobs
+    from contentspider.run.mistakes import Mistakes
     from contentspider.run.report import report_lines
     from contentspider.run.results import run_outcome, summary_of
-    from contentspider.run.sitesfile import check_portable, read_notifier, read_sites
+    from contentspider.run.sitesfile import read_notifier, read_sites
 
     started = datetime.now(timezone.utc)
     summary = options.summary.absolute() if options.summary else None
@@ -142,11 +145,22 @@ def run(options: argparse.Namespace) -> int:
     file = options.file.absolute()
     if file.parent.is_dir():  # otherwise reading the file reports the error
         os.chdir(file.parent)  # a scheduler may start the command in any folder
-    sites = _selected_sites(read_sites(file, options.state), options)
-    notifier = read_notifier(file)
-    if options.engine != "local":
-        for site in sites:
-            check_portable(file, site)
+    mistakes, is_portable = Mistakes(file), options.engine != "local"
+    notifier = read_notifier(file, mistakes)
+    try:
+        sites = read_sites(
+            file,
+            options.state,
+            options.only,
+            is_due=options.due,
+            is_portable=is_portable,
+            mistakes=mistakes,
+        )
+    except UsageError:  # who types a command reads its error
+        raise
+    except ContentSpiderError as error:
+        notifier.send_error(str(error))
+        raise
     jobs = Jobs(options.jobs, options.due, state_dir, options.force, options.engine, options.state)
     results = jobs.run(sites)
     outcome = run_outcome(results, jobs.is_stopped, options.due)
@@ -188,23 +202,6 @@ def _open_store(url: str) -> Objects:
         raise ContentSpiderError(f"--state {url}: {error}") from error
 
 
-def _selected_sites(sites: Sequence[PlannedSite], options: argparse.Namespace) -> list[PlannedSite]:
-    names = [site.name for site in sites]
-    for name in options.only:
-        if name not in names:
-            raise ContentSpiderError(
-                f"{options.file}: it has no site {name!r}; it has: {', '.join(names)}"
-            )
-    chosen = [site for site in sites if not options.only or site.name in options.only]
-    for site in chosen:
-        if options.due and site.interval is None:
-            raise ContentSpiderError(
-                f"{options.file}: site {site.name!r}: the key 'interval' is missing, which --due"
-                ' needs; give one such as "1d" (it may be in [defaults])'
-            )
-    return chosen
-
-
 @command(
     "status",
     ANY_CRAWL,
@@ -220,24 +217,55 @@ def status(options: argparse.Namespace) -> None:
     if not options.crawl:
         _show_sites(options)
         return
-    from contentspider.state.crawls.books import crawl_status
+    from contentspider.run.overview import known_sites, site_status
+    from contentspider.state.crawls.books import crawl_book
     from contentspider.state.crawls.export import find_crawl
 
-    print(printable(crawl_status(find_crawl(options.crawl, options.state_dir))))
+    book = crawl_book(options.crawl, options.state_dir)
+    if book not in known_sites(options.state_dir):
+        book = find_crawl(options.crawl, options.state_dir)
+    print(printable(site_status(book)))
 
 
 def _show_sites(options: argparse.Namespace) -> None:
-    from contentspider.run.overview import overview, overview_lines
-    from contentspider.state.crawls.export import books
+    from contentspider.run.overview import known_sites, overview, overview_lines
 
-    sites = overview(books(options.state_dir))
+    sites = overview(known_sites(options.state_dir))
     if options.json:
         print(json_text([asdict(site) for site in sites], indent=2))
     elif sites:
         print("\n".join(overview_lines(sites)))
+        for site in sites:
+            if not (site.is_fine or site.is_removed):
+                for text in (*site.reasons, *site.warnings, *filter(None, [site.index_error])):
+                    say(f"{site.site}: {text}")
         say(f"more about one of them: contentspider status {sites[0].site}")
     else:
-        say("nothing was crawled here yet: contentspider crawl https://example.org")
+        print_crawls("status", options.state_dir)
+
+
+@command(
+    "remove",
+    argument("SITE", "the site's name, whose table is no longer in the file of sites"),
+    argument("--state URL", "also from the store of 'contentspider run --state'", default=""),
+    STATE_DIR,
+    MODELS,
+)
+def remove(options: argparse.Namespace) -> None:
+    """Delete a site's data after its table was deleted from the file of sites: its documents in
+    search indexes, its book, its logs, and models that no other crawl uses. Its outputs stay.
+    """
+    from contentspider.run.removal import is_here, remove_site, remove_stored
+    from contentspider.state.stores.models import open_models
+
+    if options.state:
+        for what in remove_stored(options.site, _open_store(options.state)):
+            say(f"deleted: {what}")
+        if not is_here(options.site, options.state_dir):
+            return
+    store = open_models(options.models, options.state_dir)
+    for what in remove_site(options.site, options.state_dir, store):
+        say(f"deleted: {what}")
 
 
 @command(
@@ -270,7 +298,7 @@ def pull(options: argparse.Namespace) -> None:
     "replay",
     CRAWL,
     option("output", action="store", required=True),
-    option("format"),
+    PAGE_FORMAT,
     STATE_DIR,
     epilog=exit_codes(REPLAY_MEANINGS),
 )
@@ -278,9 +306,10 @@ def replay(options: argparse.Namespace) -> int:
     """Write a crawl's items again, from its book."""
     from contentspider.state.crawls.export import export_items, find_crawl
 
-    output = Output.parse(options.output, options.format)
+    output = any_output(options.output, options.format)
     if written := export_items(find_crawl(options.crawl, options.state_dir), [output]):
-        say(f"{written} items -> {options.output}")
+        if options.output != STDOUT:
+            say(f"{counted(written, 'items')} -> {options.output}")
         return Outcome.COMPLETE
     say(f"the crawl has no items, so nothing was written to {options.output}")
     return Outcome.NOTHING_READ
@@ -328,8 +357,9 @@ def _parse_changes(text: str) -> list[str]:
     ),
     argument(
         "--webhook URL",
-        "post each change to this address, instead of printing it, and continue there next time"
-        " (CONTENTSPIDER_WEBHOOK_SECRET in the environment signs the requests)",
+        "post each change to this address, instead of printing it, and continue there next time;"
+        " without a crawl the changes of all of them (CONTENTSPIDER_WEBHOOK_SECRET in the"
+        " environment signs the requests)",
     ),
     argument(
         "--accept-gone", "first record the pages as gone that were held back as too many", False
@@ -342,45 +372,64 @@ def changes(options: argparse.Namespace) -> None:
     """
     if options.webhook and options.format not in (None, "jsonl"):
         raise UsageError(f"--webhook and --format {options.format} exclude each other: choose one")
-    if not options.crawl and not options.since:
-        options.crawl = only_crawl(options.state_dir)
-    if not options.crawl:
+    crawl = options.crawl or _only_crawl(options)
+    if not crawl:
         _all_changes(options)
         return
-    from contentspider.state.crawls.books import accept_gone, read_book
+    from contentspider.run.results import accept_losses
+    from contentspider.state.crawls.books import read_book
     from contentspider.state.crawls.export import find_crawl
 
-    path = find_crawl(options.crawl, options.state_dir)
+    path = find_crawl(crawl, options.state_dir)
     if options.accept_gone:
-        say(f"{accept_gone(path)} pages are now recorded as gone")
+        say(f"{counted(accept_losses(path), 'pages')} now recorded as gone")
     with closing(read_book(path)) as book:
         _report_changes(path, book, options)
 
 
-def _all_changes(options: argparse.Namespace) -> None:
-    """Print the changes of all crawls since a time, or without a time the crawls."""
-    for name, is_given in (
+def _only_crawl(options: argparse.Namespace) -> str:
+    """Return the name of the only crawl, "" if the options are for all crawls. Raises `UsageError`
+    if an option needs a crawl and there are several.
+    """
+    of_one = (
         ("--accept-gone", options.accept_gone),
-        ("--webhook", options.webhook),
         ("--format feed", options.format == "feed"),
         ("--since SEQ", options.since and options.since[0]),
-    ):
-        if is_given:
-            raise UsageError(f"{name} needs the crawl: contentspider changes CRAWL")
-    if not options.since:
+    )
+    needing = [name for name, is_given in of_one if is_given]
+    if not needing and (options.since or options.webhook):
+        return ""
+    crawl = only_crawl(options.state_dir)
+    if needing and not crawl:
+        raise UsageError(f"{needing[0]} needs the crawl: contentspider changes CRAWL")
+    return crawl
+
+
+def _all_changes(options: argparse.Namespace) -> None:
+    """Print the changes of all crawls since a time, or without a time the crawls."""
+    if not (options.since or options.webhook):
         print_crawls("changes", options.state_dir)
         return
+    from contentspider.run.webhook import ReceiverError
     from contentspider.state.crawls.books import read_book
     from contentspider.state.crawls.export import books
 
     printed, unread = ChangePrinter(options), []
+    webhook = _webhook(options) if options.webhook else None
     for path in books(options.state_dir):
         try:
+            if webhook:
+                _deliver(path, webhook, options)
+                continue
             with closing(read_book(path)) as book:
                 printed.add(book, {"crawl": path.stem})
-        except ContentSpiderError as error:  # noqa: PERF203 - other books can be read
+        except ReceiverError as error:
+            unread.append(f"{path.stem}: {error}, and the crawls after it")
+            break
+        except ContentSpiderError as error:
             unread.append(str(error))
-    printed.end()
+    if not webhook:
+        printed.end()
     if unread:
         raise ContentSpiderError("; ".join(unread))
 
@@ -395,6 +444,7 @@ class ChangePrinter:
         kind = options.format or ("table" if sys.stdout.isatty() else "jsonl")
         self._is_table = kind == "table"
         self._rows: list[list[str]] = []
+        self._head: Iterable[str] = ()
 
     def add(self, book: Book, more: Mapping[str, str] = MappingProxyType({})) -> None:
         """Take the records of a book; *more* are further fields of each."""
@@ -402,7 +452,8 @@ class ChangePrinter:
 
         records = book.changes.records(self._since, self._after, self._kinds)
         if self._is_table:
-            self._rows += change_rows(book.known, records)
+            self._rows += [[*more.values(), *row] for row in change_rows(book, records)]
+            self._head = more.keys()
             return
         for record in records:
             print(json_text({**more, **record}))
@@ -412,7 +463,7 @@ class ChangePrinter:
         from contentspider.state.crawls.feed import ROW_HEAD
 
         if self._rows:
-            print("\n".join(table(ROW_HEAD, self._rows)))
+            print("\n".join(table([*self._head, *ROW_HEAD], self._rows)))
             say("contentspider diff URL shows the text before and now")
         elif self._is_table:
             say("nothing has changed")
@@ -423,7 +474,7 @@ def _report_changes(path: Path, book: Book, options: argparse.Namespace) -> None
     from contentspider.state.crawls.feed import REPORTED_KINDS, json_feed
 
     if options.webhook:
-        _deliver(path, options, options.only or REPORTED_KINDS)
+        _deliver(path, _webhook(options), options)
         return
     if options.format == "feed":
         since, after = options.since or (0, "")
@@ -435,13 +486,20 @@ def _report_changes(path: Path, book: Book, options: argparse.Namespace) -> None
     printed.end()
 
 
-def _deliver(book: Path, options: argparse.Namespace, kinds: Sequence[str]) -> None:
-    """Post the changes in a book to the webhook that the options name."""
-    from contentspider.run.webhook import SECRET_VARIABLE, Webhook, deliver
+def _webhook(options: argparse.Namespace) -> Webhook:
+    """Return the webhook that the options name."""
+    from contentspider.run.webhook import SECRET_VARIABLE, Webhook
 
-    webhook = Webhook(options.webhook, os.environ.get(SECRET_VARIABLE, ""))
-    count = deliver(book, webhook, options.since, kinds)
-    say(f"{count:,} changes were delivered to {webhook.name}")
+    return Webhook(options.webhook, os.environ.get(SECRET_VARIABLE, ""))
+
+
+def _deliver(book: Path, webhook: Webhook, options: argparse.Namespace) -> None:
+    """Post the changes in a book to a webhook."""
+    from contentspider.run.webhook import deliver
+    from contentspider.state.crawls.feed import REPORTED_KINDS
+
+    count = deliver(book, webhook, options.since, options.only or REPORTED_KINDS)
+    say(f"{book.stem}: {counted(count, 'changes')} delivered to {webhook.name}")
 
 
 @command(
@@ -460,14 +518,19 @@ def diff(options: argparse.Namespace) -> None:
     with closing(read_book(path)) as book:
         page = book.known.page(name)
         assert page is not None
-        new = book.known.content(name) or ""
-        old = book.known.content(name, before=True)
+        new, old = book.known.content(name), book.known.content(name, before=True)
+    if (new, old).count(None) > (page.content, page.previous).count(None):
+        raise StateError(
+            f"{page.url}: a text of this page cannot be read, so its last change cannot be shown; a"
+            " later change of the page can be",
+            code="damaged",
+        )
     dates = f"first seen {page.first_seen}, last seen {page.last_seen}"
     dates += f", last fetched {page.last_fetched}, changed {page.changed_at}"
     lines = [f"{page.url}: {page.state}, {dates}"]
     if old is None:
         lines.append("its main content has not changed since it was first seen")
     else:
-        lines += diff_lines(old, new, "before", "now")
+        lines += diff_lines(old, new or "", "before", "now")
     for line in lines:
         print(printable(line))

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from statistics import fmean, stdev
 from typing import TYPE_CHECKING
 
 from contentspider.cli.command import LEARNING, argument, command, learning_options
+from contentspider.ground.counts import counted
 from contentspider.ground.json_text import json_text
 from contentspider.ground.terminal import say
 
@@ -75,11 +75,13 @@ def write_predictions(options: argparse.Namespace, predict: Callable[[Corpus], R
                 page = gold[row["path"].lstrip("/")]
                 scores.append(text_score(row["text"], page.text, page.optional).f1)
             mean = f", F1 {_mean_text(scores)}" if scores else ""
-            say(f"[{number}/{len(corpora)}] {corpus.name}: {len(scores)} pages{mean}")
+            say(f"[{number}/{len(corpora)}] {corpus.name}: {counted(len(scores), 'pages')}{mean}")
 
 
 def _mean_text(scores: list[float]) -> str:
     """Return the mean of some scores, with an interval of two standard errors."""
+    from statistics import fmean, stdev  # other commands start without it
+
     middle = fmean(scores)
     if len(scores) == 1:
         return f"{middle:.4f}"

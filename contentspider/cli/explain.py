@@ -6,6 +6,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, NamedTuple
 
 from contentspider.cli.command import MODELS, STATE_DIR, argument, command
+from contentspider.ground.counts import counted
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.terminal import printable, say
 
@@ -26,7 +27,8 @@ SHOWN_CHARS = 90
 class _Site(NamedTuple):
     """A page of a *site*. If a crawl has kept it, *pages* are the page and others of that crawl,
     *own_texts* are texts that the site publishes about its pages (such as feeds), and *read_at* is
-    the time when the page was fetched.
+    the time when the page was fetched. *model* is the one that was learned from *pages*, None if
+    it is stored.
     """
 
     page: Page
@@ -34,11 +36,12 @@ class _Site(NamedTuple):
     pages: Sequence[Page] = ()
     own_texts: Sequence[OwnText] = ()
     read_at: str = ""
+    model: SiteModel | None = None
 
 
 @command(
     "explain",
-    argument("URL", "the page's address"),
+    argument("URL", "the page's address, or the file of a saved page"),
     argument("[TEXT]", "a part of the text in question; without it all texts are listed"),
     argument("--crawl CRAWL", "which crawl, as in 'changes' (default: any that has the page)"),
     argument("--allow-private", "fetch from private networks, too"),
@@ -47,25 +50,26 @@ class _Site(NamedTuple):
 )
 def explain(options: argparse.Namespace) -> None:
     """Say why a text of a page is kept or dropped, and which line of overrides.toml would change
-    that. The page is read as a crawl has kept it. If no crawl has, it is fetched.
+    that. The page is read as a crawl has kept it. If no crawl has, it is fetched. A saved page is
+    judged by the model of its folder, which is learned from the folder's files if none is stored.
     """
-    from contentspider.site.models.reasons import Reasons
+    from contentspider.site.models.reasons import Reasons, blocks_with
     from contentspider.state.stores.knowledge import Knowledge
     from contentspider.state.stores.models import open_models
 
     store = open_models(options.models, options.state_dir)
-    found = _crawled(options) or _fetched(options)
-    known = Knowledge(store.load(found.site), store.overrides(found.site))
+    found = _saved(options) or _crawled(options) or _fetched(options)
+    model = found.model or store.load(found.site)
+    known = Knowledge(model, store.overrides(found.site))
     extraction = known.extract(found.page, found.site)
     texts = [" ".join(block.text.split()) for block in extraction.page.content.blocks]
-    say(f"{found.page.url}: {int(extraction.kept.sum())} of {len(texts)} texts are kept")
+    say(f"{found.page.url}: {int(extraction.kept.sum())} of {counted(len(texts), 'texts')} kept")
     if not options.text:
         for text, is_kept in zip(texts, extraction.kept.tolist(), strict=True):
             print(printable(f"{'+' if is_kept else '-'} {text[:SHOWN_CHARS]}"))
         say("why one of them is kept (+) or dropped (-): give a part of it after the address")
         return
-    wanted = " ".join(options.text.split()).casefold()
-    chosen = [index for index, text in enumerate(texts) if wanted in text.casefold()]
+    chosen = blocks_with(extraction.page, options.text)
     if not chosen:
         raise ContentSpiderError(
             f"the page has no text with {options.text!r} (each text is an element, such as a"
@@ -82,8 +86,41 @@ def explain(options: argparse.Namespace) -> None:
         for line in str(reasons.explain(extraction, index)).split("\n"):
             print(printable(line))
     if len(chosen) > MAX_EXPLAINED:
-        say(f"{len(chosen) - MAX_EXPLAINED} more texts have it: give more words of one")
+        say(
+            f"{counted(len(chosen) - MAX_EXPLAINED, 'more texts')} with these words: give more of"
+            " them"
+        )
     _tell_overrides(known, found, str(store.place(found.site)))
+
+
+def _saved(options: argparse.Namespace) -> _Site | None:
+    """Return the page in a file, with the other files of its folder; None if the file does not
+    exist.
+    """
+    from pathlib import Path
+
+    from contentspider.page.input.files import html_files, read_pages
+    from contentspider.site.learn.learner import SiteLearner
+    from contentspider.state.stores.models import open_models
+
+    file = Path(options.url)
+    if not file.is_file():
+        return None
+    folder, site = file.parent, file.absolute().parent.name
+    store = open_models(options.models, options.state_dir)
+    overrides = store.overrides(site)
+    page = next(read_pages(folder, [file], overrides=overrides), None)
+    if page is None or not page.content.blocks:
+        raise ContentSpiderError(f"{file} is no HTML page with text")
+    files = [other for other in html_files(folder) if other != file]
+    learner = SiteLearner(site)
+    others = learner.sample(read_pages(folder, files, overrides=overrides))
+    model = store.load(site) or (learner.fit([page, *others]) if others else None)
+    say(
+        f"{file}: compared with {counted(len(others), 'pages')} in {folder}"
+        + ("" if model else "; the general prior judges a page alone")
+    )
+    return _Site(page, site, [page, *others], model=model)
 
 
 def _crawled(options: argparse.Namespace) -> _Site | None:
@@ -134,7 +171,7 @@ def _voted(model: SiteModel | None, found: _Site) -> dict[str, Floats]:
         return {}
     learner = SiteLearner(found.site, LearningOptions(features=model.features))
     sample = learner.sample(found.pages, found.own_texts)
-    blocks = gather([page.content for page in sample], [page.hints for page in sample])
+    blocks = gather(sample)
     labels = learner.label(sample, blocks, found.own_texts).probabilities
     return {page.url: labels[blocks.pages == number] for number, page in enumerate(sample)}
 

@@ -5,15 +5,25 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections import Counter
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
-from contentspider.cli.command import LEARNING, argument, command, learning_options, option
+from contentspider.cli.command import (
+    LEARNING,
+    PAGE_FORMAT,
+    argument,
+    command,
+    learning_options,
+    option,
+)
+from contentspider.ground.addresses import is_web_address
+from contentspider.ground.counts import counted
 from contentspider.ground.errors import ContentSpiderError, UsageError
 from contentspider.ground.json_text import json_text
 from contentspider.ground.terminal import printable, say
-from contentspider.state.files.formats import PAGE_KINDS, STDOUT, STDOUT_WRITERS, WRITERS, Output
+from contentspider.state.files.formats import STDOUT, WRITERS, any_output
 from contentspider.state.outcome import Outcome
 from contentspider.state.stores.remote import is_url
 
@@ -42,17 +52,16 @@ def folder(text: str) -> Path:
         "folders of HTML files, files (one folder's files are one site; also documents such as PDF"
         " and DOCX), addresses of pages (https://...), or - for HTML from standard input",
     ),
-    option("output", action="store", default=STDOUT),
-    argument(
-        "--format KIND",
-        "the format of a page in an output folder (default: md), or on standard output (default:"
-        " json, a line a page)",
-        PAGE_KINDS,
-    ),
+    option("output", default=None),
+    PAGE_FORMAT,
     *LEARNING,
     argument("--models DIR", "use the sites' models in DIR, or the one that DIR is", folder),
     argument("--alone", "judge each page alone: pages of many sites, of which none is learned"),
-    argument("--url ADDRESS", "the address of the page from standard input", default=""),
+    argument(
+        "--url ADDRESS",
+        "the address of the page from standard input, or of the folder of pages",
+        default="",
+    ),
     argument("--allow-private", "fetch from private networks, too"),
     option("keep_teasers"),
     option("directives", dest="obey_directives"),
@@ -74,24 +83,26 @@ def extract(options: argparse.Namespace) -> int:
         raise UsageError("--alone and --models exclude each other: choose one")
     failures = Failures()
     fields = OptionalFields(options.passages, options.images, options.summary, options.records)
-    written = _write(_items(options, fields, failures), options.output, options.format)
+    outputs = options.output or [STDOUT]
+    written = _write(_items(options, fields, failures), outputs, options.format)
     if not written and not failures.pages:
         raise ContentSpiderError(_nothing_extracted(options.source))
-    if options.output != STDOUT or written > 1:
-        say(f"{written} pages" + ("" if options.output == STDOUT else f" -> {options.output}"))
+    names = [output for output in outputs if output != STDOUT]
+    if names or written > 1:
+        say(counted(written, "pages") + (f" -> {', '.join(names)}" if names else ""))
     _tell(failures)
     if failures.files or failures.pages or failures.lost.is_large:
         return Outcome.INCOMPLETE
     return Outcome.COMPLETE
 
 
-def _write(items: Iterator[dict[str, object]], target: str, kind: str | None) -> int:
-    """Write items to an output or to standard output, and return their number."""
-    if target == STDOUT:
-        return STDOUT_WRITERS[kind or "json"](lambda: items, sys.stdout.buffer)
-    output = Output.parse(target, kind or "md")
-    # The items are stored first: the output is written only if there are any, and CSV needs them
-    # twice.
+def _write(items: Iterator[dict[str, object]], targets: Sequence[str], kind: str | None) -> int:
+    """Write items to outputs (files, folders, standard output), and return their number."""
+    outputs = [any_output(target, kind) for target in targets]
+    if targets == [STDOUT]:
+        return outputs[0].write(lambda: items)
+    # The items are stored first: the outputs are written only if there are any, each from the
+    # beginning, and CSV needs them twice.
     with TemporaryFile("w+b") as stored:
         written = WRITERS["jsonl"](lambda: items, stored)
 
@@ -99,20 +110,38 @@ def _write(items: Iterator[dict[str, object]], target: str, kind: str | None) ->
             stored.seek(0)
             return map(json.loads, stored)
 
-        if written:
+        for output in outputs if written else ():
             output.write(records)
     return written
 
 
 def _tell(failures: Failures) -> None:
-    """Print which pages and fields are missing."""
+    """Print which files, pages and fields are missing."""
     if failures.files:
-        count = len(failures.files)
-        say(f"{count:,} files could not be read, and are left out; the warnings name them")
+        reasons = Counter(failures.files.values()).most_common()
+        say(
+            f"{counted(len(failures.files), 'files')} left out, which the warnings name: "
+            + ", ".join(f"{reason} ({count})" for reason, count in reasons)
+        )
+    if failures.ignored:
+        endings = ", ".join(f"{name} ({n})" for name, n in failures.ignored.most_common(5))
+        say(
+            f"{counted(failures.ignored.total(), 'files')} ignored, as not HTML by ending and"
+            f" beginning: {endings}"
+        )
+    if failures.guessed:
+        names = Counter(failures.guessed.values()).most_common()
+        say(
+            f"{counted(len(failures.guessed), 'files')} without a stated encoding, read as "
+            + ", ".join(f"{name} ({count})" for name, count in names)
+        )
     for kind, count in failures.fields.items():
-        say(f"{count} pages have an empty field because of an error: {kind}")
+        say(f"{counted(count, 'pages')} with an empty field because of an error: {kind}")
     if failures.pages:
-        say(f"{len(failures.pages)} pages are left out because of errors, which the log names")
+        say(
+            f"{counted(len(failures.pages), 'pages')} left out because of errors, which the log"
+            " names"
+        )
     if failures.lost.lost:
         say(f"{failures.lost}; contentspider report shows what was dropped")
 
@@ -131,17 +160,29 @@ def _items(
     """Yield the items of all sources: single pages first, then folders and files."""
     from contentspider.extract import extract_paths, page_item
 
+    if not all(source.strip() for source in options.source):
+        raise UsageError('a source is empty (""): it may be a variable that is not set')
     learning = learning_options(options)
     paths = [Path(source) for source in options.source if not _is_single(source)]
     if missing := [str(path) for path in paths if not path.exists()]:
         raise ContentSpiderError(f"{', '.join(missing)}: no such file or folder")
+    base = "" if STDOUT in options.source else _base(options.url, paths)
     for source in filter(_is_single, options.source):
         page = read_page(source, options.allow_private, options.url)
         yield page_item(page, learning, options.models, optional_fields)
     if paths:
         yield from extract_paths(
-            paths, learning, options.models, optional_fields, failures, options.alone
+            paths, learning, options.models, optional_fields, failures, options.alone, base
         )
+
+
+def _base(url: str, paths: Sequence[Path]) -> str:
+    """Return the address of the folder that --url names, "" without; raises `UsageError`."""
+    if url and not is_web_address(url):
+        raise UsageError(f"--url {printable(url)} is not the address of a website")
+    if url and (len(paths) != 1 or not paths[0].is_dir()):
+        raise UsageError("--url is the address of standard input (-), or of one folder of pages")
+    return url
 
 
 def _is_single(source: str) -> bool:

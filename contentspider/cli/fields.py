@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from contentspider.cli.command import MODELS, STATE_DIR, argument, command
 from contentspider.cli.models import SITE, known_site, read_model
+from contentspider.ground.counts import counted
 from contentspider.ground.json_text import json_text
 from contentspider.ground.terminal import printable, say
 
@@ -57,11 +58,11 @@ def fields(options: argparse.Namespace) -> None:
 def _lines(report: FieldReport) -> list[str]:
     """Return the lines for people of a report."""
     name = f"{report.name} (your field)" if report.is_own else report.name
-    lines = [f"{name}: {report.with_value:,} of {report.pages:,} pages have a value"]
+    lines = [f"{name}: {report.with_value:,} of {counted(report.pages, 'pages')} with a value"]
     if report.source == "examples":
-        lines.append(f"  learned places fit {report.right} of {report.tested} examples")
+        lines.append(f"  learned places fit {report.right} of {counted(report.tested, 'examples')}")
     elif report.stated:
-        line = f"  stated by {report.stated} pages of the sample"
+        line = f"  stated by {counted(report.stated, 'pages')} of the sample"
         if report.tested:
             line += f"; learned places are right on {report.right} of {report.tested} held back"
         lines.append(line)

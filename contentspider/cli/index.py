@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from contentspider.cli.command import CRAWL, STATE_DIR, argument, command, group
+from contentspider.ground.counts import counted
 from contentspider.ground.errors import ContentSpiderError, UsageError
 from contentspider.ground.json_text import json_text
 from contentspider.ground.terminal import printable, say
@@ -29,8 +30,8 @@ FORCE = argument("--force", "delete documents, however many are gone")
 TAKE_OVER = argument("--take-over", "write pages, too, whose documents belong to another crawl")
 INDEX = argument(
     "--index ENGINE_URL",
-    f"{ENGINE_HELP}; default: {INDEX_VARIABLE} in the environment, else the index of"
-    " 'contentspider crawl URL --index'",
+    f"{ENGINE_HELP}; default: {INDEX_VARIABLE} in the environment, else the index that the crawls"
+    " of this folder update",
     default="",
 )
 
@@ -82,7 +83,7 @@ def verify(options: argparse.Namespace) -> int:
     for document_id, crawl in result.foreign.items():
         print(json.dumps({"id": document_id, "is": "foreign", "crawl": crawl}))
     say(
-        f"{result.same:,} documents are as they should be, {len(result.missing):,} missing,"
+        f"{counted(result.same, 'documents')} as they should be, {len(result.missing):,} missing,"
         f" {len(result.stale):,} stale, {len(result.damaged):,} damaged,"
         f" {len(result.extra):,} too many, {len(result.refused):,} refused by the engine,"
         f" {len(result.foreign):,} of other crawls"
@@ -114,30 +115,59 @@ index = group(
 def _print_progress(done: int, total: int) -> None:
     if sys.stderr.isatty():
         end = "\n" if done == total else ""
-        print(f"\r{done:,} of {total:,} changes", end=end, file=sys.stderr, flush=True)
+        print(f"\r{done:,} of {counted(total, 'changes')}", end=end, file=sys.stderr, flush=True)
 
 
 def named_indexes(urls: Sequence[str], state_dir: str) -> list[str]:
     """Return the URLs of the indexes to search: *urls* without empty texts, else the indexes that
-    the environment names, else the default index if it exists.
+    the environment names, else those that the project's crawls update, else the default index if it
+    exists.
     """
-    index_urls = list(filter(None, urls))
+    index_urls = _chosen_indexes(urls)
     if not index_urls:
-        names = os.environ.get(INDEX_VARIABLE, "").split(",")
-        index_urls = list(filter(None, map(str.strip, names)))
+        from contentspider.run.indexes import crawled_indexes
+
+        index_urls = crawled_indexes(state_dir)
     if not index_urls and has_default(state_dir):
         index_urls = [DEFAULT]
     return [index_url(url, state_dir) for url in index_urls]
 
 
+def _chosen_indexes(urls: Sequence[str]) -> list[str]:
+    if index_urls := list(filter(None, urls)):
+        return index_urls
+    names = os.environ.get(INDEX_VARIABLE, "").split(",")
+    return list(filter(None, map(str.strip, names)))
+
+
+def one_index(url: str, state_dir: str) -> str:
+    """Return the URL of the index to search, "" if there is none. Raises `UsageError` if none was
+    chosen, and the crawls update several.
+    """
+    found = named_indexes([url], state_dir)
+    if len(found) > 1 and not _chosen_indexes([url]):
+        from contentspider.index.errors import redacted_url
+
+        raise UsageError(
+            "the crawls here update several indexes; choose one with --index:"
+            f" {', '.join(map(redacted_url, found))}"
+        )
+    return found[0] if found else ""
+
+
 def required_indexes(urls: Sequence[str], state_dir: str) -> list[str]:
     """Return what `named_indexes` returns; raises `ContentSpiderError` if that is empty."""
     if not (index_urls := named_indexes(urls, state_dir)):
-        raise ContentSpiderError(
-            f"no index is named: give one with --index, or in the environment's {INDEX_VARIABLE};"
-            " 'contentspider crawl URL --index' makes a default index, which needs no name"
-        )
+        raise _no_index()
     return index_urls
+
+
+def _no_index() -> ContentSpiderError:
+    return ContentSpiderError(
+        f"no index is named: give one with --index, or in the environment's {INDEX_VARIABLE}. In a"
+        " folder whose crawls update an index, it needs no name: 'contentspider crawl URL --index',"
+        " the key 'index' in sites.toml, or CONTENTSPIDER_INDEX in the settings of a Scrapy project"
+    )
 
 
 @command(
@@ -176,7 +206,8 @@ def search(options: argparse.Namespace) -> None:
     from contentspider.index.result_rows import result_rows
 
     query = _query(options)
-    (url, *_) = required_indexes([options.index], options.state_dir)
+    if not (url := one_index(options.index, options.state_dir)):
+        raise _no_index()
     with open_index(url, is_writer=False) as (engine, _):
         results = engine.search(query)
     if results.corrected:
@@ -190,8 +221,7 @@ def search(options: argparse.Namespace) -> None:
         return
     for row in rows:
         _print_result(row)
-    pages = "page" if results.total == 1 else "pages"
-    print(f"{results.total:,} {pages} found" if results.total else "no page was found")
+    print(f"{counted(results.total, 'pages')} found" if results.total else "no page was found")
 
 
 def _query(options: argparse.Namespace) -> Query:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from contentspider.cli.command import MODELS, STATE_DIR, argument, command, group
+from contentspider.ground.counts import counted
 from contentspider.ground.errors import ContentSpiderError, NotEnoughTextError, StateError
 from contentspider.ground.terminal import printable, say
 
@@ -28,7 +29,6 @@ ANY_SITE = argument("[SITE]", "whose generations", default="")
 GENERATION = argument("[GENERATION]", "its number (default: the present one)", default=0, least=1)
 EARLIER = argument("[GENERATION]", "its number (default: the one before)", default=0, least=1)
 TWO = argument("[GENERATION...]", "two, or one and the present one (default: the last)", least=1)
-EXPORTED = argument("--generation N", "default: the present one", default=0, least=1)
 MOST = argument("--most N", "slots of each kind (default: 20)", default=20, least=0)
 FILE = argument("FILE", "a zip file", Path)
 
@@ -131,7 +131,7 @@ def show(store: ModelStore, options: argparse.Namespace) -> list[str]:
 
     model = read_model(store, options.site, options.generation)
     number = options.generation or store.generations(options.site).present()
-    learned = f"learned from {model.pages} pages (labels: {model.labels})"
+    learned = f"learned from {counted(model.pages, 'pages')} (labels: {model.labels})"
     lines = [f"{model.site}: model {model.version}, {learned}"]
     if number:
         at = f", learned at {model.learned_at}" if model.learned_at else ""
@@ -160,7 +160,7 @@ def _field_lines(model: SiteModel) -> list[str]:
     """Return lines for each field that the model has learned: its sources, and its places."""
     lines = []
     for name, knowledge in model.fields.items():
-        line = f"{name}: stated by {knowledge.stated} pages of the sample"
+        line = f"{name}: stated by {counted(knowledge.stated, 'pages')} of the sample"
         if not knowledge.trusts_stated:
             line += "; not used, since all state one value and show others"
         if knowledge.distrusted:
@@ -169,7 +169,8 @@ def _field_lines(model: SiteModel) -> list[str]:
             line += f"; nearly all pages have: {', '.join(knowledge.common)}"
         lines.append(line)
         lines += [
-            f"  {learned.place}: right on {learned.right} of {learned.given} pages held back"
+            f"  {learned.place}: right on {learned.right} of {counted(learned.given, 'pages')}"
+            " held back"
             for learned in knowledge.places
         ]
     return lines
@@ -192,12 +193,12 @@ def _test_of(knowledge: OwnKnowledge) -> str:
         return f"no place was learned from its {examples} examples"
     if knowledge.stated:
         return (
-            f"stated by {knowledge.stated} pages of the sample; the places below are right on"
-            f" {knowledge.fitting} of {knowledge.given} held back"
+            f"stated by {counted(knowledge.stated, 'pages')} of the sample; the places below are"
+            f" right on {knowledge.fitting} of {knowledge.given} held back"
         )
     return (
         f"the places below fit {knowledge.fitting} of {knowledge.examples} examples, and give a"
-        f" value on {knowledge.given} of {knowledge.pages} pages of the sample"
+        f" value on {knowledge.given} of {counted(knowledge.pages, 'pages')} of the sample"
     )
 
 
@@ -208,7 +209,11 @@ def _sentences(model: SiteModel, pages: list[Page]) -> list[str]:
         explanation = explain_model(model, pages)
     except NotEnoughTextError:
         return []
-    source = f"{explanation.pages} pages of its crawl" if explanation.pages else "its manifest"
+    source = (
+        f"{counted(explanation.pages, 'pages')} of its crawl"
+        if explanation.pages
+        else "its manifest"
+    )
     head = f"in short (right for {explanation.agreement:.1%} of the words, by {source})"
     return ["", head, *(f"  {sentence}" for sentence in explanation.sentences)]
 
@@ -216,7 +221,7 @@ def _sentences(model: SiteModel, pages: list[Page]) -> list[str]:
 def _tables(tables: Mapping[str, Sequence[SlotSummary]], most: int) -> list[str]:
     lines = []
     for title, slots in tables.items():
-        lines += ["", f"{title} ({len(slots)} slots)"]
+        lines += ["", f"{title} ({counted(len(slots), 'slots')})"]
         lines.append(f"{'sure':>5} {'score':>7} {'blocks':>7} {'pages':>6}  slot | example")
         lines += [
             f"{slot.probability:5.2f} {slot.score:7.1%} {slot.blocks:7} {slot.pages:6} "
@@ -233,7 +238,7 @@ def _overrides_lines(store: ModelStore, site: str, pages: list[Page]) -> list[st
     overrides = store.overrides(site)
     if overrides is None:
         return []
-    lines = ["", f"overrides by people ({len(overrides.tables)} rules)"]
+    lines = ["", f"overrides by people ({counted(len(overrides.tables), 'rules')})"]
     if not pages:
         lines[-1] += "; without pages of a crawl, their effects cannot be counted"
     for effect in override_effects(overrides, pages):
@@ -241,8 +246,10 @@ def _overrides_lines(store: ModelStore, site: str, pages: list[Page]) -> list[st
         if effect.pattern:
             what += f"  on {effect.pattern}"
         if pages:
-            blocks = f"{effect.blocks} blocks on " if effect.kind in ("keep", "drop") else ""
-            what += f": {blocks}{effect.pages} of {len(pages)} pages"
+            blocks = (
+                f"{counted(effect.blocks, 'blocks')} on " if effect.kind in ("keep", "drop") else ""
+            )
+            what += f": {blocks}{effect.pages} of {counted(len(pages), 'pages')}"
         lines.append(what)
     return lines
 
@@ -265,8 +272,8 @@ def diff(store: ModelStore, options: argparse.Namespace) -> list[str]:
             f"{options.site} has one generation only: there is nothing to compare"
         )
     before, after = (read_model(store, options.site, number) for number in (first, second))
-    old = f"{first} (model {before.version}, {before.pages} pages)"
-    new = f"{second} (model {after.version}, {after.pages} pages)"
+    old = f"{first} (model {before.version}, {counted(before.pages, 'pages')})"
+    new = f"{second} (model {after.version}, {counted(after.pages, 'pages')})"
     lines = [f"{options.site}: from generation {old} to {new}"]
     compared = compare(before.summary, after.summary)
     changes = {kind: slots for kind, slots in compared.items() if slots}
@@ -282,15 +289,15 @@ def rollback(store: ModelStore, options: argparse.Namespace) -> list[str]:
     number = store.rollback(options.site, options.generation)
     model = read_model(store, options.site)
     done = "is the present one already" if number == before else f"is generation {number} now"
-    return [f"{options.site}: model {model.version}, of {model.pages} pages, {done}"]
+    return [f"{options.site}: model {model.version}, of {counted(model.pages, 'pages')}, {done}"]
 
 
-@action("export", SITE, FILE, EXPORTED)
+@action("export", SITE, FILE)
 def export_model(store: ModelStore, options: argparse.Namespace) -> list[str]:
-    """Write a site's model to a file. The file is a zip archive without people's overrides."""
+    """Write a site's present model to a file: a zip archive without people's overrides."""
     from contentspider.state.stores import transfer
 
-    model = read_model(store, options.site, options.generation)
+    model = read_model(store, options.site)
     transfer.export_model(model, options.file)
     return [f"{options.site}: model {model.version} -> {options.file}"]
 
@@ -313,12 +320,19 @@ def _list_sites(options: argparse.Namespace) -> None:
     for site in sites:
         print(printable(site))
     if sites:
-        say(f"these sites have a model; see one: contentspider models show {sites[0]}")
+        say(f"these sites have a model; see one: contentspider models show {sites[0].split()[0]}")
 
 
 def _sites(store: ModelStore, options: argparse.Namespace) -> list[str]:
-    """Return the sites that have a model, and say so if there are none."""
-    sites = store.sites()
+    """Return the sites that have a model, with the names of their crawls, and say so if there are
+    none.
+    """
+    from contentspider.state.crawls.export import crawls_of_sites
+
+    crawls = crawls_of_sites(options.state_dir)
+    sites = [
+        f"{site} ({', '.join(crawls[site])})" if site in crawls else site for site in store.sites()
+    ]
     if not sites:
         say(f"no site has a model in {options.models} yet: a crawl learns one")
     return sites

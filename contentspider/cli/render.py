@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from contentspider.cli.command import argument, command
+from contentspider.ground.counts import counted
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.terminal import say
 
@@ -30,9 +30,11 @@ def render(options: argparse.Namespace) -> None:
     output: Path | None = options.output
     if output is None or not output.name.endswith((".jsonl", ".jsonl.gz")):
         raise ContentSpiderError("say where to write: -o FILE.jsonl or FILE.jsonl.gz")
+    import asyncio  # other commands start without it
+
     from contentspider.render.records import write_records
 
     count = asyncio.run(write_records(options.folder, output, options.pages, options.browser))
     if not count:
         raise ContentSpiderError(f"{options.folder} has no HTML files that a browser can show")
-    say(f"{count} pages -> {output}")
+    say(f"{counted(count, 'pages')} -> {output}")

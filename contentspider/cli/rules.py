@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from contentspider.cli.command import MODELS, STATE_DIR, argument, command, converter, group
 from contentspider.cli.models import kept_pages
 from contentspider.crawl.base.option import Option
+from contentspider.ground.counts import counted
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.json_text import json_text
 from contentspider.ground.terminal import printable, say
@@ -58,10 +59,20 @@ def export(options: argparse.Namespace) -> None:
     else:
         print(text, end="")
     for rule in rules.rules:
-        say(f"{rule}" + (f"  ({rule.pages} pages, {rule.chars} characters)" if rule.pages else ""))
+        say(
+            f"{rule}"
+            + (
+                f"  ({counted(rule.pages, 'pages')}, {counted(rule.chars, 'characters')})"
+                if rule.pages
+                else ""
+            )
+        )
     for warning in warnings:
         say(f"warning: {warning}")
-    say(f"{model.site}: {len(rules.rules)} rules learned from {_source(rules, len(pages))}")
+    say(
+        f"{model.site}: {counted(len(rules.rules), 'rules')} learned from"
+        f" {_source(rules, len(pages))}"
+    )
 
 
 def _model_and_pages(options: argparse.Namespace) -> tuple[SiteModel, list[Page]]:
@@ -107,9 +118,15 @@ def _source(rules: Rules, pages: int) -> str:
             " the model is not known (see 'contentspider rules check')"
         )
     if rules.agreement is None:
-        return f"{rules.pages} pages, too few to tell how far they agree with the model on others"
+        return (
+            f"{counted(rules.pages, 'pages')}, too few to tell how far they agree with the model"
+            " on others"
+        )
     comparison = "other pages" if pages > rules.pages else "pages that were left out in a trial"
-    return f"{rules.pages} pages; agreement with the model {rules.agreement:.3f} on {comparison}"
+    return (
+        f"{counted(rules.pages, 'pages')}; agreement with the model {rules.agreement:.3f} on"
+        f" {comparison}"
+    )
 
 
 @command(
@@ -157,7 +174,7 @@ def check(options: argparse.Namespace) -> int:
     print(
         printable(
             f"agreement with the model {model.version} of {model.site}: {agreement:.3f} on"
-            f" {len(scores)} pages (at least {options.min_agreement:g} is required)"
+            f" {counted(len(scores), 'pages')} (at least {options.min_agreement:g} is required)"
         )
     )
     return int(agreement < options.min_agreement)

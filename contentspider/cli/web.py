@@ -20,7 +20,8 @@ from contentspider.cli.command import (
     print_crawls,
 )
 from contentspider.cli.extract import folder
-from contentspider.cli.index import ENGINE_HELP, INDEX, SYNONYMS, named_indexes, required_indexes
+from contentspider.cli.index import ENGINE_HELP, INDEX, SYNONYMS, one_index, required_indexes
+from contentspider.ground.counts import counted
 from contentspider.ground.errors import ContentSpiderError, UsageError
 from contentspider.ground.extras import require
 from contentspider.ground.terminal import printable, say
@@ -86,7 +87,7 @@ def serve(options: argparse.Namespace) -> None:
                 f"--allow-origin {printable(origin)} is not an origin: write a scheme and a host,"
                 " such as https://example.org"
             )
-    url = next(iter(named_indexes([options.index], options.state_dir)), "")
+    url = one_index(options.index, options.state_dir)
     synonyms = read_synonyms(options.synonyms)
     if url:
         _check_index(url, synonyms)
@@ -212,7 +213,6 @@ def _listen(host: str, port: int) -> socket.socket:
         Path,
         Path("fields.toml"),
     ),
-    argument("--strict", "a rectangle selects an element by its box, not by its text"),
     argument("--assets", "load style sheets and pictures from the web, too"),
     argument("--allow-private", "fetch from private networks, too"),
     option("models", type=folder),
@@ -238,9 +238,12 @@ def annotate(options: argparse.Namespace) -> None:
     model_folder = options.models / folder_name(collected.site)
     session = Session(collected, model_folder, options.fields)
     frame = Frame(collected.assets, options.assets)
-    app = make_app(session, frame, LOOPBACK[:2], options.strict)
+    app = make_app(session, frame, LOOPBACK[:2])
     listener = _listen(LOOPBACK[0], options.port)
-    say(f"{len(session.extractions)} pages, {len(session.done)} of them done -> {collected.folder}")
+    say(
+        f"{counted(len(session.extractions), 'pages')}, {len(session.done)} of them done ->"
+        f" {collected.folder}"
+    )
     say(f"http://{LOOPBACK[0]}:{listener.getsockname()[1]}/ (Ctrl-C ends it)")
     run(app, listener)
 
@@ -276,14 +279,14 @@ def report(options: argparse.Namespace) -> None:
             raise ContentSpiderError("--screenshots needs a folder of HTML files: crawls keep none")
         require("render", "--screenshots")
     if source.is_dir():
-        pages = write_report(source, models, output)
+        written = write_report(source, models, output)
         if options.screenshots:
             from contentspider.render.screenshots import write_screenshots
 
-            write_screenshots(source, pages, output, options.screenshots)
+            write_screenshots(source, written.extractions, output, options.screenshots)
     else:
         from contentspider.state.crawls.export import find_crawl
 
         crawl = find_crawl(options.source, options.state_dir)
-        pages = write_crawl_report(crawl, models, options.site, output)
-    say(f"{len(pages)} pages -> {output}")
+        written = write_crawl_report(crawl, models, options.site, output)
+    say(f"{written} -> {output}")

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from scrapy.extensions.httpcache import DummyPolicy
+from scrapy.utils.misc import load_object
 
 from contentspider.crawl.base.options import DEFAULTS
 from contentspider.crawl.checks import checked_options
@@ -31,9 +35,12 @@ from contentspider.crawl.queue.memory import MemoryWatch
 from contentspider.crawl.queue.requests import OrderedFingerprinter
 from contentspider.crawl.queue.scheduler import BookScheduler
 from contentspider.crawl.warc import WarcArchive
+from contentspider.ground.errors import ContentSpiderError
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
+
+    from contentspider.crawl.base.options import CrawlOptions
 
 logger = logging.getLogger(__name__)
 
@@ -70,13 +77,20 @@ class Addon:
         for name, default in DEFAULTS.items():
             if name not in settings:
                 settings.set(name, default, "default")
-        options = checked_options(settings)
-        if not options.enabled:
-            return
+        try:
+            options = checked_options(settings)
+        except ContentSpiderError as error:
+            _say_in_one_line(error)
+            raise
+        if options.enabled:
+            self._enable(settings, options)
+
+    def _enable(self, settings: BaseSettings, options: CrawlOptions) -> None:
         add_feed_formats(settings)
         enable_handlers(settings, options)
         if options.durable:
             _claim(settings, "SCHEDULER", BookScheduler, "a killed crawl cannot be resumed")
+            _warn_of_cache(settings)
         consequence = "items that are held are lost when the crawl is stopped from outside"
         settings.set("REQUEST_FINGERPRINTER_CLASS", OrderedFingerprinter, "addon")
         # A page that redirects or reloads after more than a second has content of its own.
@@ -92,6 +106,27 @@ class Addon:
             _enable_logins(settings)
 
 
+def _say_in_one_line(error: ContentSpiderError) -> None:
+    """Log an error in one line if nobody handles it. ``scrapy crawl`` leaves the errors of add-ons
+    to the event loop, which would log a traceback.
+    """
+    try:
+        loop = asyncio.get_running_loop()
+    except RuntimeError:  # `scrapy shell` starts its loop later, and raises the error
+        return
+    handle = loop.get_exception_handler()
+
+    def say(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        if context.get("exception") is error:
+            logger.error("nothing is crawled: %s", error)
+        elif handle is not None:
+            handle(loop, context)
+        else:
+            loop.default_exception_handler(context)
+
+    loop.set_exception_handler(say)
+
+
 def _enable_logins(settings: BaseSettings) -> None:
     """Add the middlewares that log in, and our cookies in place of Scrapy's."""
     name = "DOWNLOADER_MIDDLEWARES"
@@ -104,6 +139,19 @@ def _enable_logins(settings: BaseSettings) -> None:
 def add_feed_formats(settings: BaseSettings) -> None:
     """Add our feed formats to Scrapy's base formats. FEED_EXPORTERS belongs to the project."""
     settings["FEED_EXPORTERS_BASE"].setdefault("parquet", PARQUET_EXPORTER)
+
+
+def _warn_of_cache(settings: BaseSettings) -> None:
+    """Warn of a cache whose answers never expire: later crawls would see no change of a page."""
+    if not settings.getbool("HTTPCACHE_ENABLED") or settings.getint("HTTPCACHE_EXPIRATION_SECS"):
+        return
+    if load_object(settings["HTTPCACHE_POLICY"]) is DummyPolicy:
+        logger.warning(
+            "HTTPCACHE_ENABLED: the cache keeps answers for ever (HTTPCACHE_EXPIRATION_SECS is 0),"
+            " so later crawls see no changes of pages that are in it. Set"
+            " HTTPCACHE_EXPIRATION_SECS, or HTTPCACHE_POLICY ="
+            " 'scrapy.extensions.httpcache.RFC2616Policy', or leave the cache off"
+        )
 
 
 def _claim(settings: BaseSettings, name: str, component: type, consequence: str) -> None:

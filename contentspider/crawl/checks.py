@@ -45,6 +45,8 @@ def checked_options(settings: BaseSettings) -> CrawlOptions:
     Raises `SettingError`, which names the setting, or `MissingExtraError`, which names the extra.
     """
     options = CrawlOptions.from_settings(settings)
+    if options.enabled:
+        options.item_fields.check_classes()
     if options.enabled and options.render != "never":
         _check_rendering(options, settings)
     if options.enabled and options.login and settings.getbool("HTTPCACHE_ENABLED"):

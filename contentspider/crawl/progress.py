@@ -16,6 +16,7 @@ from scrapy.utils.asyncio import create_looping_call
 from contentspider.crawl.base.engine import Component, is_closing, queue_length
 from contentspider.crawl.base.options import CrawlOptions
 from contentspider.crawl.learning.holder import ItemHolder
+from contentspider.ground.counts import counted
 from contentspider.state.outcome import pages_read
 
 if TYPE_CHECKING:
@@ -35,25 +36,30 @@ TERMINAL_VARIABLES = ("FORCE_COLOR", "TTY_COMPATIBLE")
 @dataclass(frozen=True, slots=True)
 class CrawlProgress:
     """How far a run of a crawl is: its *phase*, the pages that it has read (*not_modified* of them
-    were not sent, because they have not changed), its items, the items that are *held* until their
-    site is learned, the addresses in the queue, the sites with a model, and the pages a second.
+    were not sent, because they have not changed), the items that are *held* until their site is
+    learned, the addresses in the queue, and the pages a second.
     """
 
     phase: str
     pages: int = 0
     not_modified: int = 0
-    items: int = 0
     held: int = 0
     queued: int = 0
-    known: int = 0
     rate: float = 0.0
 
     def __str__(self) -> str:
         unsent = f" ({self.not_modified:,} not modified)" if self.not_modified else ""
-        return (
-            f"{self.phase}: {self.pages:,} pages{unsent}, {self.items:,} items, {self.held:,} held,"
-            f" {self.queued:,} queued, {self.known:,} sites known, {self.rate:.1f} pages/s"
-        )
+        line = f"{self.phase}: {counted(self.pages, 'pages')}{unsent}, {self.rate:.1f} pages/s"
+        if self.queued:
+            line += f", {self.queued:,} in the queue{self._time_left()}"
+        if self.held:
+            line += f", {self.held:,} wait until their site is learned"
+        return line
+
+    def _time_left(self) -> str:
+        """Return in words how long the queue takes, which pages may still make longer."""
+        minutes = self.queued / self.rate / 60 if self.rate else 0
+        return f" (at least {minutes:,.0f} min)" if self.phase == READING and minutes >= 1 else ""
 
 
 # Called with the progress of the crawl every second.
@@ -119,10 +125,8 @@ class Progress(Component):
             self._phase_now(),
             pages,
             get("contentspider/pages/not_modified", 0),
-            get("item_scraped_count", 0),
             get("contentspider/items/held", 0) - get("contentspider/items/released", 0),
             queue_length(self.crawler),
-            get("contentspider/sites/learned", 0) + get("contentspider/models/loaded", 0),
             pages / max(time.monotonic() - self.started, 0.001),
         )
 

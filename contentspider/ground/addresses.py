@@ -7,8 +7,6 @@ import socket
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
 from urllib.parse import SplitResult, parse_qsl, quote, urlencode, urljoin, urlsplit
 
-from w3lib.url import safe_url_string
-
 MAX_ADDRESS_CHARS = 2_000  # a longer address is a script, data, or a trap
 DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 # The only part of IPv6 that has public addresses of hosts, by IANA's registries.
@@ -54,14 +52,20 @@ def is_web_address(address: str) -> bool:
 
     >>> [is_web_address("http://" + rest) for rest in ("[::1]:8000/ü", "e.org:port/", "[::1]x/")]
     [True, False, False]
+    >>> [is_web_address("http://" + host) for host in ("e.org.", ".", "..", "a..e.org")]
+    [True, False, False, False]
     """
     if PLAIN.match(address):
         return True
+    from w3lib.url import safe_url_string  # loads an HTTP client; few addresses are not plain
+
     try:
         address.encode()  # a lone surrogate raises UnicodeEncodeError, a ValueError
         forms = [urlsplit(safe_url_string(form)) for form in (address, clean_address(address))]
         return all(
-            form.scheme in DEFAULT_PORTS and form.hostname and form.port != 0 for form in forms
+            # An empty label of a host, or one that is too long, raises UnicodeEncodeError.
+            form.scheme in DEFAULT_PORTS and (form.hostname or "").encode("idna") and form.port != 0
+            for form in forms
         )
     except ValueError:
         return False

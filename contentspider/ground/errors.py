@@ -49,6 +49,14 @@ class FieldsError(ContentSpiderError):
     code = "fields"
 
 
+class NotHTMLError(ContentSpiderError, ValueError):
+    """The body is not HTML, but a binary file, a document, a feed, a sitemap, JSON, or the path or
+    the address of a page.
+    """
+
+    code = "not-html"
+
+
 class NotEnoughTextError(ContentSpiderError):
     """The pages given to a learner have too little text."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import gc
 import math
 import sys
@@ -55,6 +54,8 @@ def release_memory() -> None:
     By itself glibc keeps all free memory below the highest block in use. After large web pages
     that can be gigabytes.
     """
+    import ctypes  # most commands release nothing
+
     with suppress(AttributeError):  # another C library than glibc
         ctypes.CDLL(None).malloc_trim(0)
 

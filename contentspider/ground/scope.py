@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable
 from functools import lru_cache
 from hashlib import sha256
 from urllib.parse import unquote
 
-from contentspider.ground.addresses import clean_address, split_address
+from contentspider.ground.addresses import clean_address, host_name, is_web_address, split_address
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.patterns import SCHEMES, compile_address_pattern
-from contentspider.ground.sites import SiteKeys
+from contentspider.ground.sites import SiteKeys, is_public_name
+from contentspider.ground.terminal import printable
 
 SCOPES = ("domain", "subdomains", "host", "path")
 MAX_NAME_CHARS = 100
@@ -183,6 +185,28 @@ def _after_host(address: str) -> str:
 def with_scheme(address: str) -> str:
     """Return an address with https:// before it if it lacks a scheme."""
     return address if "://" in address else "https://" + address
+
+
+def start_problem(text: str) -> str:
+    """Return why a crawl cannot start from what a person gave as an address, "" if it can: it is no
+    address of a website, or it has no scheme and is a file or folder here, not a public domain.
+    """
+    address = with_scheme(text)
+    is_address = is_web_address(address) and not any(char.isspace() for char in text)
+    path = text.removeprefix("file://")
+    if "://" in path or not os.path.lexists(path):
+        if is_address:
+            return ""
+        return (
+            f"{printable(text)!r} is not the address of a website; give one like"
+            " https://example.org"
+        )
+    if is_address and is_public_name(host_name(address)):
+        return ""
+    return (
+        f"{printable(text)!r} is a file or folder, not the address of a website; contentspider"
+        f" extract {printable(path)} reads saved pages"
+    )
 
 
 def several(texts: str | Iterable[str]) -> list[str]:

@@ -31,6 +31,15 @@ def is_public_suffix(name: str) -> bool:
     return not _extractor()(name).domain
 
 
+def is_public_name(name: str) -> bool:
+    """Tell whether a host name is a registered domain of the public web, or below one.
+
+    >>> is_public_name("example.org"), is_public_name("index.html"), is_public_name("site")
+    (True, False, False)
+    """
+    return bool(_extractor()(name).top_domain_under_public_suffix)
+
+
 class SiteKeys:
     """Gives each URL the key of its site: ``example.co.uk``, or ``127.0.0.1-8000``. The public
     suffixes come from tldextract; each user of github.io is a site.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from unicodedata import category, east_asian_width
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 # Control characters except tab and line feed, and marks that change the direction of text.
 STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
@@ -38,9 +38,25 @@ def escape_steering(text: str) -> str:
     return STEERING.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
+# What `worded` applies.
+_rewordings: list[Callable[[str], str]] = []
+
+
+def reword(by: Callable[[str], str]) -> None:
+    """From now on, what this process says and logs is put in other words by a function."""
+    _rewordings.append(by)
+
+
+def worded(text: str) -> str:
+    """Return a text as `reword` asks for it."""
+    for by in _rewordings:
+        text = by(text)
+    return text
+
+
 def say(text: str) -> None:
-    """Write a line to standard error, made safe by `printable`."""
-    sys.stderr.write(printable(text) + "\n")
+    """Write a line to standard error, as `worded` and `printable` return it."""
+    sys.stderr.write(printable(worded(text)) + "\n")
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
@@ -80,8 +96,8 @@ def columns_of(text: str) -> int:
 
 
 class SafeFormatter(logging.Formatter):
-    """Formats log records as `logging.Formatter` does, and makes them `printable`."""
+    """Formats log records as `logging.Formatter` does, `worded` and `printable`."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the lines of a log record."""
-        return printable(super().format(record))
+        return printable(worded(super().format(record)))

@@ -17,3 +17,12 @@ def days_between(earlier: str, later: str) -> float:
     except (ValueError, TypeError):
         return -1.0
     return between.total_seconds() / 86_400
+
+
+def clock(time: str) -> str:
+    """Return a time as clocks here show it, to the minute, for people.
+
+    >>> len(clock("2026-11-29T21:18:03+00:00"))
+    16
+    """
+    return f"{datetime.fromisoformat(time).astimezone():%Y-%m-%d %H:%M}"

@@ -12,7 +12,7 @@ from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
 from contentspider.index.synonyms import NO_SYNONYMS
-from contentspider.index.words import LETTER, query_terms
+from contentspider.index.words import JOINT, LETTER, query_terms, split_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -31,6 +31,10 @@ MIN_CORRECTED_CHARS = 4
 LONG_CHARS = 8
 # The most frequent completions of the last word that are searched, and the corrections of a word.
 MAX_COMPLETIONS, MAX_CORRECTIONS = 50, 3
+# While a word is typed, completions with this share of the documents of the most frequent one are
+# searched. Pages with many rare completions (names in code) would come first.
+LEAST_SHARE = 0.1
+MAX_TYPED_TEXTS = 5  # that may be titles
 # Only this many unknown words of a query are replaced: each may be compared with all words of the
 # index.
 MAX_REPLACED = 5
@@ -100,9 +104,27 @@ def with_completions(
         return list(terms | dict.fromkeys(last_part.terms))
     (last_term,) = last_part.terms
     bare_word = query_terms(last_word, languages)[0][0][0]
-    words = completions(bare_word, vocabulary)
+    counts = vocabulary(bare_word)
+    words = [
+        word
+        for word in completions(bare_word, lambda _: counts)
+        if counts[word] >= LEAST_SHARE * max(counts.values())
+    ]
     open_term = tuple(dict.fromkeys([*last_term, *((word,) for word in words)]))
     return [*(term for term in terms if term != last_term), open_term]
+
+
+def typed_texts(text: str, terms: Sequence[Term]) -> list[str]:
+    """Return suggestions for a query while it is typed: its *text*, with the last word completed.
+
+    The most frequent completions come first. *terms* is the result of `with_completions` for the
+    query.
+    """
+    if not terms or not text[-1:].isalnum():
+        return []
+    start = text.rstrip()[: -len(split_words(text)[-1])]
+    words = [form[0] for form in terms[-1] if len(form) == 1]
+    return [f"{start}{word}" for word in words[:MAX_TYPED_TEXTS]]
 
 
 def _any_of(words: Sequence[str], languages: Sequence[str]) -> Term:
@@ -135,7 +157,7 @@ def corrections(word: str, vocabulary: Vocabulary) -> list[str]:
         counts = vocabulary(prefix)
         matches = process.extract(
             word,
-            counts.keys(),
+            [other for other in counts if not other.startswith(JOINT)],
             scorer=OSA.distance,
             processor=None,
             score_cutoff=2 if len(word) >= LONG_CHARS else 1,

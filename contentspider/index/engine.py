@@ -13,8 +13,9 @@ from contentspider.ground.plugins import PlugIns
 from contentspider.index.embedders import chosen_embedder
 from contentspider.index.errors import EngineError, redacted_url
 from contentspider.index.filters import check_names, check_order, fields_of
+from contentspider.index.marks import Manifest
 from contentspider.index.own_fields import TEXT
-from contentspider.index.schema import FACETS, Document, DocumentState, Manifest, valid_utf8
+from contentspider.index.schema import FACETS, Document, DocumentState, valid_utf8
 from contentspider.index.synonyms import NO_SYNONYMS, Synonyms
 from contentspider.index.words import stemmer_name
 

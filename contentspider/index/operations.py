@@ -11,7 +11,7 @@ from filelock import FileLock, Timeout
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.index.engine import create_engine
 from contentspider.index.errors import EngineError, IndexDamagedError, Retries, redacted_url
-from contentspider.index.schema import SchemaMismatchError
+from contentspider.index.marks import SchemaMismatchError
 from contentspider.index.sync import Sync
 
 if TYPE_CHECKING:
@@ -63,6 +63,17 @@ def sync(
     """Bring the index at *url* up to date with a book; see `Sync`."""
     with _lock_book(book) as entries, open_index(url, is_writer=True) as (engine, identity):
         return Sync(entries, engine, url, identity, force, take_over, on_progress).run()
+
+
+def remove_crawl(url: str, crawl: str) -> int:
+    """Delete the documents of a *crawl* from the index at *url*; return their number."""
+    retry = Retries()
+    with open_index(url, is_writer=True) as (engine, _):
+        ids = [state.id for state in retry(lambda: list(engine.documents(crawl)))]
+        if ids:
+            retry(lambda: engine.delete(ids))
+        retry(lambda: engine.set_mark(crawl, ""))
+    return len(ids)
 
 
 def verify(

@@ -2,41 +2,21 @@
 
 from __future__ import annotations
 
-import json
-import uuid
-from dataclasses import asdict, dataclass, field, replace
+import re
+from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from enum import Enum
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
 
-from contentspider.index.errors import EngineError
 from contentspider.index.own_fields import typed_values
 from contentspider.index.sections import page_sections
-from contentspider.index.words import searchable_words
+from contentspider.index.words import phrase_of, searchable_words, split_words, whole_text
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
-
-    from typing_extensions import Self
+    from collections.abc import Mapping
 
     from contentspider.index.sections import Section
-
-# The version of the schema. An index of another version has to be rebuilt.
-VERSION = 8
-
-
-class SchemaMismatchError(EngineError):
-    """An index has another schema than this version of contentspider writes, or vectors of another
-    embedder than the user names. It is not changed.
-
-    *crawls* names the crawls that the index was filled from.
-    """
-
-    code = "index-schema"
-
-    def __init__(self, message: str, crawls: Iterable[str] = ()) -> None:
-        super().__init__(message)
-        self.crawls = frozenset(crawls)
 
 
 class Kind(str, Enum):
@@ -96,6 +76,10 @@ FIELDS_BY_NAME = {field.name: field for field in FIELDS}
 # The fields of a document's state; all other fields describe the page.
 STATE_FIELDS = ("id", "crawl", "version", "hash")
 TEXT_FIELDS = tuple(field for field in FIELDS if field.kind is Kind.TEXT)
+# The names of a page: its title, its headings and the texts of links to it.
+NAME_FIELDS = tuple(field.name for field in TEXT_FIELDS if field.weight > 1)
+# What `name_in_address` cuts off the end of an address, such as ``/index.html`` or ``.php``.
+NO_NAME = re.compile(r"(?:(?:^|/)(?:index|default)?(?:\.\w{2,5})?|\.\w{2,5})$", re.IGNORECASE)
 # The sections of a page that are searched by themselves.
 MAX_SECTIONS = 1_000
 # The score of documents with these page types is multiplied by this: listings repeat the texts of
@@ -135,8 +119,13 @@ class Document(DocumentState):
         return typed_values(self.fields.get("fields"))
 
     def searchable_words(self) -> dict[str, str]:
-        """Return the searchable words of each text field, joined by spaces, by the field's name."""
-        return self._words_of(self.fields)
+        """Return the searchable words of each text field, joined by spaces, by the field's name.
+
+        Each entry of `NAME_FIELDS` also has a word that stands for all of it (`whole_text`). The
+        name in the address of the page counts as the text of a link to it.
+        """
+        names = [*self.fields.get("anchors", ()), name_in_address(str(self.fields.get("url", "")))]
+        return self._words_of({**self.fields, "anchors": names})
 
     def sections(self) -> list[Section]:
         """Return the sections of the page that are searched by themselves.
@@ -161,10 +150,15 @@ class Document(DocumentState):
 
     def _words_of(self, texts: Mapping[str, Any]) -> dict[str, str]:
         language = self.fields.get("language", "")
-        return {
-            text.name: " ".join(searchable_words(join_lines(texts.get(text.name)), language))
-            for text in TEXT_FIELDS
-        }
+        words_of: dict[str, str] = {}
+        for name in (text.name for text in TEXT_FIELDS):
+            text = join_lines(texts.get(name))
+            words = searchable_words(text, language)
+            if name in NAME_FIELDS:
+                entries = (whole_text(phrase_of(entry)) for entry in text.split("\n"))
+                words += dict.fromkeys(filter(None, entries))
+            words_of[name] = " ".join(words)
+        return words_of
 
 
 def document_fields(item: Mapping[str, Any]) -> dict[str, Any]:
@@ -205,6 +199,20 @@ def _typed_value(name: str, value: object) -> str | list[str]:
     return _utc_date(value) if schema_field.kind is Kind.DATE else valid_utf8(value)
 
 
+def name_in_address(url: str) -> str:
+    """Return the words of the last part of an address that have letters.
+
+    >>> name_in_address("http://e.org/staff/327-pat-murray.html"), name_in_address("http://e.org/")
+    ('pat murray', '')
+    """
+    try:
+        path = unquote(urlsplit(url).path)
+    except ValueError:  # documents of other programs may have any text as an address
+        return ""
+    last = NO_NAME.sub("", path).rpartition("/")[2]
+    return " ".join(word for word in split_words(last) if not word.isnumeric())
+
+
 def join_lines(value: object) -> str:
     """Return the value of a text field as one text, with one line per entry of a list."""
     return "\n".join(value) if isinstance(value, list) else str(value or "")
@@ -223,68 +231,3 @@ def _utc_date(value: object) -> str:
         return zoned.astimezone(timezone.utc).isoformat(timespec="seconds")
     except (ValueError, OverflowError):
         return ""
-
-
-@dataclass(frozen=True, slots=True)
-class Manifest:
-    """The record that an index stores about itself.
-
-    *version* is the version of its schema. *identity* is a random text that a new or rebuilt index
-    gets. *marks* maps names of crawls to texts that tell how much of each book the index has.
-    *embedder* is the name of the embedder that made the vectors of the index, or "" for no vectors.
-    *own_types* maps the names of the user's own fields to the types of their values.
-    """
-
-    version: int
-    identity: str
-    marks: Mapping[str, str] = field(default_factory=dict)
-    embedder: str = ""
-    own_types: Mapping[str, Sequence[str]] = field(default_factory=dict)
-
-    @classmethod
-    def new(cls, embedder: str = "") -> Self:
-        """Return the manifest for a new index, with a new identity and no marks."""
-        return cls(VERSION, uuid.uuid4().hex, embedder=embedder)
-
-    def with_mark(self, crawl: str, mark: str) -> Self:
-        """Return a copy of the manifest with another mark for a crawl."""
-        return replace(self, marks={**self.marks, crawl: mark})
-
-    def with_own_types(self, types: Mapping[str, Iterable[str]]) -> Self:
-        """Return a copy of the manifest that also has these *types* of own fields, by name."""
-        names = sorted({*self.own_types, *types})
-        merged = {
-            name: sorted({*self.own_types.get(name, ()), *types.get(name, ())}) for name in names
-        }
-        return replace(self, own_types=merged)
-
-    def dump(self) -> str:
-        """Return the manifest as JSON."""
-        return json.dumps(asdict(self))
-
-    @classmethod
-    def load(cls, text: str, display_url: str, older: Collection[int] = ()) -> Self:
-        """Return the manifest in a JSON text; *display_url* names the index in messages.
-
-        Raises `EngineError` if contentspider did not write the text, and `SchemaMismatchError` if
-        the index has another schema. *older* schemas are used like the present one.
-        """
-        try:
-            record = json.loads(text)
-            version, identity = int(record["version"]), str(record["identity"])
-            marks, embedder = dict(record.get("marks", {})), str(record.get("embedder", ""))
-            own_types = dict(record.get("own_types", {}))
-            manifest = cls(version, identity, marks, embedder, own_types)
-        except (ValueError, TypeError, KeyError) as error:
-            raise EngineError(
-                f"{display_url} exists, but contentspider did not create it, or its manifest is"
-                " damaged: name another index"
-            ) from error
-        if manifest.version not in (VERSION, *older):
-            raise SchemaMismatchError(
-                f"{display_url} has schema {manifest.version}, but this version of contentspider"
-                f" writes schema {VERSION}: run 'contentspider index rebuild {display_url}', or"
-                " name another index",
-                manifest.marks,
-            )
-        return manifest

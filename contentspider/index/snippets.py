@@ -7,7 +7,13 @@ import unicodedata
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from contentspider.index.words import JOINERS, LETTER, OPTIONAL, strip_accents
+from contentspider.index.words import (
+    INNER_SIGN,
+    JOINERS,
+    LETTER,
+    OPTIONAL_MARKS,
+    strip_accents,
+)
 from contentspider.page.tree.text import is_ignored, is_word_char
 
 if TYPE_CHECKING:
@@ -20,6 +26,9 @@ MAX_CHARS = 1_000_000
 MAX_PREFIXES = 32
 # This many occurrences of one word are checked.
 MAX_OCCURRENCES = 20_000
+# Words are near each other if so many characters before and behind one of them have all. So many
+# places with that word are looked at.
+NEAR_CHARS, MAX_PLACES = 300, 100
 # A snippet may begin or end within a longer word (an address, a hash).
 MAX_WORD_CHARS = 40
 # How much longer than the prefix a match may be, by the length of the prefix (4: four and more):
@@ -28,7 +37,9 @@ ENDING_CHARS = (0, 0, 0, 1, 3)
 # Soft hyphens, zero-width spaces and variation selectors. The joiners stay, which shape letters.
 INVISIBLE = re.compile("[\u00ad\u200b\u2060\ufe00-\ufe0f\ufeff\U000e0100-\U000e01ef]")
 # Characters that words in a text may contain, but searched words do not.
-LEFT_OUT = re.compile(OPTIONAL.pattern.removesuffix("]") + "\u200c\u200d]")
+LEFT_OUT = re.compile(f"[{OPTIONAL_MARKS}\u200c\u200d]")
+# Characters that `_fold` leaves out, or writes as two.
+UNEVEN = re.compile(f"[{OPTIONAL_MARKS}\u200c\u200dæÆœŒþÞßẞ]|{INNER_SIGN.pattern}")
 HALF_WIDTH = re.compile("[\uff66-\uffdc]+")
 
 
@@ -72,6 +83,47 @@ def matching_words(text: str, prefixes: Sequence[str]) -> frozenset[int]:
     return frozenset(number for number, found in enumerate(spans) if next(found, None))
 
 
+def places_near(text: str, prefixes: Sequence[str], words: Sequence[str]) -> list[bool]:
+    r"""Find the places of a text with words that begin with all of the *prefixes* (`query_prefixes`
+    of the *words*), near each other in one line. Return for each place whether the words stand in
+    this order.
+
+    >>> places_near("Tea in a blue cup\nA cup of blue tea", ["blue", "cup"], ["blue", "cups"])
+    [True, False]
+    """
+    prefixes, words = prefixes[:MAX_PREFIXES], words[:MAX_PREFIXES]
+    lower = text[:MAX_CHARS].lower()
+    # Folding takes ten times as long. Most texts have the words with the accents of the query.
+    spelled = [
+        prefix if prefix in lower else word[: len(prefix)]
+        for prefix, word in zip(prefixes, words, strict=True)
+    ]
+    if not all(word in lower for word in spelled):
+        lower, spelled = _fold(lower)[0], list(prefixes)
+    found: list[bool] = []
+    rarest, place = min(spelled, key=lower.count), -1
+    for _ in range(MAX_PLACES):
+        if (place := lower.find(rarest, place + 1)) < 0:
+            break
+        before, after = lower[max(place - NEAR_CHARS, 0) : place], lower[place : place + NEAR_CHARS]
+        line = _fold(before.rpartition("\n")[2] + after.partition("\n")[0])[0]
+        if all(prefix in line for prefix in prefixes):
+            places = [[at for at, _ in _match_spans(line, prefix)] for prefix in prefixes]
+            if all(places):
+                found.append(_are_in_order(places))
+    return found
+
+
+def _are_in_order(places: Sequence[Sequence[int]]) -> bool:
+    """Tell whether there is a rising sequence of one of each *places*."""
+    last = -1
+    for ahead in places:
+        last = next((place for place in ahead if place > last), -1)
+        if last < 0:
+            return False
+    return True
+
+
 def _normalise(text: str) -> str:
     """Return a text with composed letters and single spaces, without invisible characters."""
     text = text[:MAX_CHARS]
@@ -95,26 +147,26 @@ def _fold(text: str) -> tuple[str, Sequence[int]]:
     """Return a text as `FOLDING` has it, without what words may leave out, and the place in *text*
     of each of its characters, and of its end.
     """
-    places: Sequence[int] = range(len(text) + 1)
     if text.isascii():
-        return text.lower(), places
-    folded = text.translate(FOLDING)
-    if LEFT_OUT.search(folded):
-        places = [at for at, char in enumerate(folded) if not LEFT_OUT.match(char)] + [len(text)]
-        folded = LEFT_OUT.sub("", folded)
-    return folded, places
+        return text.lower(), range(len(text) + 1)
+    if not UNEVEN.search(text):
+        return text.translate(FOLDING), range(len(text) + 1)
+    left_out = {match.start() for match in INNER_SIGN.finditer(text)}
+    folded = ["" if at in left_out else FOLDING[ord(char)] for at, char in enumerate(text)]
+    places = [at for at, chars in enumerate(folded) for _ in chars]
+    return "".join(folded), [*places, len(text)]
 
 
-class _Folding(dict[int, int]):
-    """A table for `str.translate`: lower case, without accents.
-
-    Each character stays one character, so that positions stay valid.
+class _Folding(dict[int, str]):
+    """A table for `str.translate`: lower case, without accents, and nothing for marks that words
+    may leave out.
     """
 
-    def __missing__(self, code: int) -> int:
+    def __missing__(self, code: int) -> str:
         # `strip_accents` composes again, so that Hangul and voiced kana stay as they are.
-        folded = strip_accents(unicodedata.normalize("NFKC", chr(code)).casefold())
-        self[code] = ord(folded) if len(folded) == 1 else code
+        char = unicodedata.normalize("NFKC", chr(code)).casefold()
+        folded = "" if LEFT_OUT.match(char) else strip_accents(char)
+        self[code] = folded if len(folded) == 1 or UNEVEN.match(chr(code)) else chr(code)
         return self[code]
 
 

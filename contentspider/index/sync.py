@@ -7,14 +7,14 @@ change twice does no harm.
 
 from __future__ import annotations
 
-import json
 import logging
 import time
 from collections import Counter
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 
+from contentspider.ground.counts import counted
 from contentspider.index.engine import Refusal
 from contentspider.index.errors import (
     EmbedderError,
@@ -24,9 +24,9 @@ from contentspider.index.errors import (
     Retries,
     redacted_url,
 )
+from contentspider.index.marks import Mark
 from contentspider.index.own_fields import has_new_type, types_of
 from contentspider.index.schema import DATE_FIELDS, Document, DocumentState, document_fields
-from contentspider.state.book.changes import BookPosition
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -75,39 +75,9 @@ class Report:
             "refused by the engine": len(self.refused),
         }
         parts = [f"{number} {detail}" for detail, number in details.items() if number]
-        return ", ".join([f"{self.upserted} documents written, {self.deleted} deleted", *parts])
-
-
-@dataclass
-class Mark:
-    """The state of a crawl's book that an index holds, stored in the index itself.
-
-    *stand* is the state of the book at the last update. *refused* maps ids of documents to the
-    engine's reasons for refusing them until then. *documents* is the number of documents that the
-    crawl had in the index then; None if an older version of contentspider wrote the mark. *foreign*
-    counts the pages whose documents belonged to other crawls, by crawl.
-    """
-
-    stand: BookPosition
-    refused: dict[str, str] = field(default_factory=dict)
-    documents: int | None = None
-    foreign: dict[str, int] = field(default_factory=dict)
-
-    def dump(self) -> str:
-        """Return the mark as JSON."""
-        return json.dumps(asdict(self))
-
-    @classmethod
-    def load(cls, text: str) -> Mark | None:
-        """Return the mark in a JSON text, or None if the text is not a mark."""
-        try:
-            record = json.loads(text)
-            stand, refused = BookPosition.of(record["stand"]), dict(record["refused"])
-            documents = record.get("documents")
-            foreign = {str(crawl): int(n) for crawl, n in record.get("foreign", {}).items()}
-            return cls(stand, refused, None if documents is None else int(documents), foreign)
-        except (ValueError, TypeError, KeyError, AttributeError):
-            return None
+        return ", ".join(
+            [f"{counted(self.upserted, 'documents')} written, {self.deleted} deleted", *parts]
+        )
 
 
 class Sync:
@@ -161,8 +131,9 @@ class Sync:
         try:
             if not self._entries.last:
                 logger.warning(
-                    "%s has no items yet: there is nothing to index until the next crawl of the"
-                    " site",
+                    "%s has no pages with content yet, so nothing is indexed. A crawl records the"
+                    " pages whose items contentspider fills: those of ContentItem, and of the"
+                    " classes in CONTENTSPIDER_ITEM_FIELDS",
                     self._entries.path.name,
                 )
             elif self._mark is not None and self._entries.follows(self._mark.stand):
@@ -199,20 +170,20 @@ class Sync:
         """Log how many documents were taken over, and once how many belong to other crawls."""
         if self.report.taken_over:
             logger.warning(
-                "%s: %d documents belonged to another crawl, and belong to %s now. If that crawl is"
+                "%s: %s of another crawl, taken over by %s. If that crawl is"
                 " the same under another name, its other documents stay in the index:"
                 " docs/indexing.md explains how to delete them",
                 self._display_url,
-                self.report.taken_over,
+                counted(self.report.taken_over, "documents"),
                 self._crawl,
             )
         foreign = self.report.foreign
         if foreign and foreign != (self._mark.foreign if self._mark else {}):
             logger.warning(
-                "%s: the documents of %d pages of %s belong to other crawls (%s), and stay as they"
-                " are. If one of these is the same crawl under another name, add --take-over once",
+                "%s: the documents of %s of %s belong to other crawls (%s), and stay as they are."
+                " If one of these is the same crawl under another name, add --take-over once",
                 self._display_url,
-                foreign.total(),
+                counted(foreign.total(), "pages"),
                 self._crawl,
                 ", ".join(f"{crawl}: {count}" for crawl, count in foreign.most_common()),
             )
@@ -230,8 +201,8 @@ class Sync:
             raise EngineError(
                 f"{self._display_url} contains a crawl that ended at {marked_stand.ended}, but the"
                 f" last crawl in {name} ended at {stand.ended}: the book may be an old copy."
-                " Crawl the site again; or, if the book is right, run 'contentspider index"
-                " verify --mend'"
+                " Crawl the site again; or, if the book is right, run 'contentspider index verify"
+                f" {self._crawl} {self._display_url} --mend --force'"
             )
         logger.warning(
             "%s was filled from another book than %s (the state folder was lost or restored, or"
@@ -244,7 +215,7 @@ class Sync:
     def _apply_changes(self, seq: int) -> None:
         """Write the changes of the book after the change with number *seq*."""
         entries = self._entries
-        gone_count = entries.gone_count(seq)
+        gone_count = entries.unaccepted_count(seq)
         may_delete = self._may_delete(gone_count)
         self._apply_in_batches(entries.after(seq), entries.count(seq), may_delete)
         if not may_delete:
@@ -277,11 +248,11 @@ class Sync:
             return
         self._retry(self._engine.flush)
         logger.warning(
-            "%s: %d documents differ from %s, and stay as they are, because no crawl has seen the"
+            "%s: %s left as before, though the book (%s) differs, because no crawl has seen the"
             " whole site since. After a complete crawl all documents are compared again. If the"
             " book is right, run 'contentspider index verify --mend'",
             self._display_url,
-            self.report.kept,
+            counted(self.report.kept, "documents"),
             self._entries.path.name,
         )
 
@@ -302,9 +273,11 @@ class Sync:
     def _raise_too_many_deletions(self, count: int) -> NoReturn:
         self._retry(self._engine.flush)
         raise EngineError(
-            f"{self._display_url}: {count} documents of {self._crawl} would be deleted, which is"
-            f" more than a share of {MAX_GONE_SHARE:g}; nothing was deleted. If the pages are"
-            " really gone, add --force"
+            f"{self._display_url}: {counted(count, 'documents')} of {self._crawl} would be"
+            f" deleted, which is more than a share of {MAX_GONE_SHARE:g}; nothing was deleted. If"
+            " the pages are really gone: contentspider index sync"
+            f" {self._crawl} {self._display_url} --force",
+            code="index-deletions",
         )
 
     def _may_delete(self, count: int) -> bool:
@@ -428,7 +401,7 @@ class Sync:
             )
         if len(refusals) > MAX_LOGGED_REFUSALS:
             more = len(refusals) - MAX_LOGGED_REFUSALS
-            logger.error("%s refused %d more documents", self._display_url, more)
+            logger.error("%s refused %s", self._display_url, counted(more, "more documents"))
         for document in documents:
             self._refused.pop(document.id, None)
         self.report.refused |= reasons

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from contentspider.ground.counts import counted
 from contentspider.index.embedders import EMBEDDER
 from contentspider.index.errors import EmbedderError, EngineDownError, EngineError, Retries
 from contentspider.index.schema import MAX_SECTIONS, valid_utf8
@@ -117,7 +118,7 @@ class VectorTable:
         if vectors.ndim != 2 or len(vectors) != len(texts) or not np.isfinite(vectors).all():
             raise EmbedderError(
                 f"the embedder {name} returned an array of the shape {vectors.shape} for"
-                f" {len(texts)} texts: it needs a row of numbers for each text"
+                f" {counted(len(texts), 'texts')}: it needs a row of numbers for each text"
             )
         rows = self._query("SELECT length(vector) AS length FROM vectors LIMIT 1", [])
         lengths_before = {row["length"] // vectors.itemsize for row in rows}

@@ -45,24 +45,55 @@ UNIT = re.compile(f"[{LETTERS}](?:[^\\w\\s]|(?<=[{JOINERS}])[{LETTERS}])*")
 LETTER = re.compile(f"[{LETTERS}]")
 SOUTH_EAST_LETTER = re.compile(f"[{SOUTH_EAST}]")
 WORD = re.compile(rf"[{LETTERS}](?:[{LETTERS}]|[^\w\s])*|[^\W{LETTERS}][^\s{LETTERS}]*")
-# A raised digit or a fraction after a digit is not part of its number: 10³, 1½.
-END_OF_NUMBER = re.compile("(?<=\\d)(?=[²³¹¼-¾⁰⁴-⁹⅐-⅞↉])")
+# A raised or lowered digit or a fraction after a digit is not part of its number: 10³, 10₂, 1½.
+END_OF_NUMBER = re.compile("(?<=\\d)(?=[²³¹¼-¾⁰⁴-⁹₀-₉⅐-⅞↉])")
 # Older texts write the chillu letters of Malayalam as a letter, a virama and a zero-width joiner
 # (Unicode Standard, section 12.9). Without the joiner these are other words.
 CHILLU = re.compile("([കണനരലള])്\u200d")
 CHILLU_LETTERS = dict(zip("കണനരലള", "ൿൺൻർൽൾ", strict=True))
 # What writing may leave out: accents, the points of Hebrew, Arabic and Syriac, and the sign that
 # stretches Arabic words. The hamza and the madda (U+0653 to 0655) belong to their letters.
-OPTIONAL = re.compile(
-    "[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"
+OPTIONAL_MARKS = (
+    "\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"
     "\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u0640\u064b-\u0652\u0656-\u065f\u0670"
-    "\u06d6-\u06ed\u0730-\u074a\u08d3-\u08ff]"
+    "\u06d6-\u06ed\u0730-\u074a\u08d3-\u08ff"
 )
+OPTIONAL = re.compile(f"[{OPTIONAL_MARKS}]")
+# Signs within a word, each of which readers write in several ways, or leave out: the apostrophe of
+# Ukrainian, Belarusian and others in Cyrillic, the geresh and the gershayim of Hebrew (a quote
+# before the last letters, "ארה"ב", but not after a prefix, "ב"הארץ""), the middle dot between two l
+# of Catalan, and the signs of Armenian above a vowel for questions and emphasis.
+QUOTES = "['’‘ʼʻ`´]"
+DOUBLE_QUOTES = '["”“״]'
+HEBREW = "[\u05d0-\u05ea]"
+INNER_SIGN = re.compile(
+    f"(?<=[\u0400-\u052f]){QUOTES}(?=[\u0400-\u052f])"
+    f"|(?<=[\u0591-\u05ea])(?:{QUOTES}|׳|״)(?={HEBREW})"
+    f"|(?<=[\u0591-\u05ea]){DOUBLE_QUOTES}"
+    f"(?={HEBREW}(?!{HEBREW})|{HEBREW}{{2,9}}(?!{HEBREW}|{DOUBLE_QUOTES}))"
+    "|(?<=[lL])[·•∙](?=[lL])|[\u055b\u055c\u055e]"
+)
+# Letters for the apostrophe and for the glottal stop (Hawaiian, Uzbek, transcriptions of Arabic).
+# Many keyboards lack them, so an apostrophe or nothing stands for them, too.
+LETTER_APOSTROPHE = re.compile("[ʹʻʼʽʾʿˈˊˋ]")
+# Letters that are written with others where a keyboard lacks them, and have no decomposition in
+# Unicode: letters with a stroke or a hook, ligatures, and the forms of Arabic letters in Persian,
+# Urdu, Sorani and others (as in Lucene's ArabicNormalizer and PersianNormalizer).
+OTHER_LETTERS = str.maketrans(
+    {
+        **dict(zip("ıłøđðħŧŋɓɗƙƴ", "iloddhtnbdky", strict=True)),
+        **dict(zip("æœþ", ("ae", "oe", "th"), strict=True)),
+        **dict(zip("ٱیىکہەۂ", "اييكههه", strict=True)),
+    }
+)
+IZAFE = re.compile("(?<=[هەہ])\u0654")
 # Languages whose capitals of ı and i are I and İ (Unicode's SpecialCasing.txt).
 TURKIC = frozenset(["tr", "az"])
 TURKIC_CAPITALS = str.maketrans("Iİ", "ıi")
 # Longer words are cut: they are addresses or data.
 MAX_CHARS = 100
+# Begins the word that stands for a whole text, and joins its parts. No text has it in a word.
+JOINT = "\N{SYMBOL FOR UNIT SEPARATOR}"
 # A query is cut after this many terms: more terms take time, and hardly change the results.
 MAX_TERMS = 64
 # The number of characters of a phrase that is usually a whole word. Thai and its relatives need
@@ -97,6 +128,8 @@ def searchable_words(text: str, language: str = "") -> list[str]:
     name = stemmer_name(language)
     if language.partition("-")[0].lower() in TURKIC:
         text = text.translate(TURKIC_CAPITALS)
+    if not text.isascii() and LETTER_APOSTROPHE.search(text):
+        stems += _joined_words(text)
     for word in split_words(text):
         if not word.isascii() and LETTER.match(word):
             units = UNIT.findall(word)
@@ -107,6 +140,20 @@ def searchable_words(text: str, language: str = "") -> list[str]:
             text_words.append(forms[0])
             stems += forms[1:]
     return text_words + stems + sorted(characters)
+
+
+def _joined_words(text: str) -> list[str]:
+    """Return the words of a text that have letters for the apostrophe, without these letters.
+
+    >>> _joined_words("Hawaiʻi oʻzbek")
+    ['hawaii', 'ozbek']
+    """
+    words = (word for word in text.split() if LETTER_APOSTROPHE.search(word))
+    return [
+        word_forms(part, "")[0]
+        for word in words
+        for part in split_words(LETTER_APOSTROPHE.sub("", word))
+    ]
 
 
 def query_terms(query: str, languages: Sequence[str] = ()) -> list[Term]:
@@ -141,6 +188,17 @@ def phrase_of(text: str) -> tuple[str, ...]:
         else:
             phrase.append(word_forms(word, "")[0])
     return tuple(phrase)
+
+
+def whole_text(phrase: Sequence[str]) -> str:
+    """Return the one word that stands for a whole text with the words *phrase* (`phrase_of`).
+
+    An index has it beside the words of the text, so that searches find texts that are the query.
+
+    >>> whole_text(("single", "sign", "on"))
+    '␟single␟sign␟on'
+    """
+    return f"{JOINT}{JOINT.join(phrase)}"[:MAX_CHARS] if phrase else ""
 
 
 def query_prefixes(query: str, languages: Sequence[str] = ()) -> list[str]:
@@ -196,7 +254,7 @@ def split_words(text: str) -> list[str]:
         return text.casefold().translate(WORDS).split()
     text = CHILLU.sub(lambda match: CHILLU_LETTERS[match[1]], END_OF_NUMBER.sub(" ", text))
     # NFKC splits the vowel AM of Thai and Lao in two. Keyboards type it as one character.
-    text = normalize("NFKC", text)
+    text = INNER_SIGN.sub("", LETTER_APOSTROPHE.sub("'", normalize("NFKC", text)))
     text = text.replace("\u0e4d\u0e32", "\u0e33").replace("\u0ecd\u0eb2", "\u0eb3")
     return WORD.findall(text.casefold().translate(WORDS))
 
@@ -235,12 +293,27 @@ def is_south_east_asian(run: str) -> bool:
 
 
 def strip_accents(text: str) -> str:
-    """Return *text* without accents, points and other marks that writing may leave out, and with a
-    dotted i for a dotless one.
+    """Return *text*, which is in lower case, as an index stores it: without accents, points and
+    other marks that writing may leave out, in the letters and digits that most keyboards have.
+
+    >>> strip_accents("cœur"), strip_accents("søen"), strip_accents("۱۲"), strip_accents("کتابی")
+    ('coeur', 'soen', '12', 'كتابي')
     """
     if text.isascii():
         return text
-    return normalize("NFC", OPTIONAL.sub("", normalize("NFD", text))).replace("ı", "i")
+    text = normalize("NFC", OPTIONAL.sub("", normalize("NFD", text)))
+    return IZAFE.sub("", text).translate(OTHER_LETTERS).translate(DIGITS)
+
+
+class _Digits(dict[int, str]):
+    """A table for `str.translate`: the decimal digits of all scripts."""
+
+    def __missing__(self, code: int) -> str:
+        char = chr(code)
+        return str(int(char)) if char.isdecimal() else char
+
+
+DIGITS = _Digits()
 
 
 @cache

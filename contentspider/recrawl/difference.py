@@ -9,8 +9,6 @@ from hashlib import blake2b
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from rapidfuzz.distance import Indel
-
 if TYPE_CHECKING:
     from contentspider.page.input.page import Page
 
@@ -43,11 +41,27 @@ def change_ratio(old: str, new: str) -> float:
     >>> change_ratio("The ferry leaves at nine", "The ferry leaves at ten")
     0.2
     """
+    from rapidfuzz.distance import Indel  # readers of books do without it
+
     first, second = old.split(), new.split()
     is_long = len(first) + len(second) > 2 * MAX_WORDS
     ratio = (_pairs_distance if is_long else Indel.normalized_distance)(first, second)
     # The ratio of different texts is never rounded to 0.
     return max(round(ratio, 4), 0.0001) if first != second else 0.0
+
+
+def changed_words(old: str, new: str) -> tuple[str, str]:
+    """Return the words of two texts between the first and the last difference.
+
+    >>> changed_words("The ferry leaves at nine today", "The ferry leaves at ten sharp today")
+    ('nine', 'ten sharp')
+    """
+    first, second = old.split(), new.split()
+    most = min(len(first), len(second))
+    start = next((at for at in range(most) if first[at] != second[at]), most)
+    left = range(1, most - start + 1)
+    end = next((at - 1 for at in left if first[-at] != second[-at]), most - start)
+    return " ".join(first[start : len(first) - end]), " ".join(second[start : len(second) - end])
 
 
 def _pairs_distance(first: list[str], second: list[str]) -> float:

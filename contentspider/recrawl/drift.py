@@ -7,11 +7,15 @@ from collections import Counter
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from contentspider.ground.counts import counted
 from contentspider.page.tree.text import SENTENCE_CHARS
+from contentspider.recrawl.places import slot_key
 from contentspider.site.judge.slots import SURE_SHARE, TEMPLATE_PAGES
 from contentspider.site.models.summary import MIN_CHARS, is_empty, main_slot
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from contentspider.page.input.page import Page
     from contentspider.site.models.model import SiteModel
     from contentspider.site.models.record import Extraction
@@ -45,11 +49,14 @@ class Drift:
     """Watches the pages of a site that come after its *model* was learned.
 
     A sentence that is kept on most pages with its slot belongs to the template (`template_prose` of
-    the vote), and to a new part of it, such as the notice of a comment service.
+    the vote), and to a new part of it, such as the notice of a comment service. It does not in
+    *restless* slots, given by their keys, whose texts changed on many pages in one of the last
+    crawls: the next text of a banner is on many pages, too, and a new model would not know it.
     """
 
-    def __init__(self, model: SiteModel) -> None:
+    def __init__(self, model: SiteModel, restless: Collection[str] = ()) -> None:
         self._model, self._slot_of = model, lru_cache(MAX_SLOTS)(model.slot_of)
+        self._restless = restless
         self._slots, self._places, self._at, self._empty = (Counter[str]() for _ in range(4))
         self._sentences = Counter[tuple[str, int]]()  # by their places and hashes
         self._last: tuple[str, bool] = ("", False)
@@ -122,6 +129,8 @@ class Drift:
         """Count the sentences kept of a page; tell if one recurs, or is in a new, rare slot."""
         blocks = [block for block in extraction.blocks if len(block.text) >= SENTENCE_CHARS]
         sentences = {(self._slot_of(block.path), hash(block.text)) for block in blocks}
+        if self._restless:
+            sentences = {at for at in sentences if slot_key(at[0]) not in self._restless}
         places = {slot for slot, _ in sentences}
         if len(self._sentences) >= MAX_SLOTS:
             sentences &= self._sentences.keys()
@@ -209,19 +218,26 @@ class Drift:
         """Return a sentence with the evidence for a new template."""
         name, count = self.unshown
         if count and not self.is_of_content:
-            return f"{count} pages do not show the field {name} where such pages did before"
+            return (
+                f"{counted(count, 'pages')} do not show the field {name} where such pages did"
+                " before"
+            )
         slot, count = self.emptied
         if count >= SHARED_BY:
-            return f"{count} pages with their text at {slot} come out empty"
+            return f"{counted(count, 'pages')} with their text at {slot} come out empty"
         if self.is_unsure:
             pages, middle = len(self._confidences), self._confidences[len(self._confidences) // 2]
-            least = f"its model is sure of half of {pages} pages by {middle:.2f} or less"
+            least = (
+                f"its model is sure of half of {counted(pages, 'pages')} by {middle:.2f} or less"
+            )
             return f"{least}, and was surer of the pages of its sample"
         slot, count = self.recurring
         if count >= SHARED_BY:
-            return f"{count} pages have the same text at {slot}, which is kept as content"
+            return (
+                f"{counted(count, 'pages')} with the same text at {slot}, which is kept as content"
+            )
         slot = max(self._slots, key=lambda key: self._slots[key], default="")
         return (
-            f"{self.strange} of {self.pages} pages have most of their text at places that its model"
-            f" has not seen, {self.shared} of them at {slot}"
+            f"{self.strange} of {counted(self.pages, 'pages')} with most text at places that its"
+            f" model has not seen, {self.shared} of them at {slot}"
         )

@@ -36,10 +36,10 @@ class Facts:
     *difference*: `BY_PAGE` if the page has another text, `BY_MODEL` if only the choice of blocks
     differs, "" if nothing differs. *ratio*: share of the content that differs, 0 to 1.
     *is_new*: the page was not read before. *is_moved*: the previous version had another address.
+    *recut* has the keys of the slots whose texts both pages have, but only one of the contents.
     The other fields are only set with `BY_PAGE`. *has_ages*, *numbered*, *slots* and *has_prices*
-    are as in `Differences`. *is_recut*: the choice of blocks differs, too. *is_caption*: the
-    content is pictures with captions. *lines*: keys of the differing lines
-    (`contentspider.recrawl.template`).
+    are as in `Differences`. *is_caption*: the content is pictures with captions. *lines*: keys of
+    the differing lines (`contentspider.recrawl.template`).
     *is_remodelled* is set with any difference and without one: another model has filtered the
     previous version, or the model does not know the template of the page.
 
@@ -55,7 +55,7 @@ class Facts:
     numbered: tuple[str, ...] = ()
     slots: tuple[str, ...] = ()
     has_prices: bool = False
-    is_recut: bool = False
+    recut: tuple[str, ...] = ()
     is_caption: bool = False
     lines: tuple[str, ...] = ()
     fields: tuple[tuple[str, Any, Any], ...] = ()
@@ -118,14 +118,24 @@ def _cause(facts: Facts, knowledge: Knowledge) -> str:
 
 
 def _content_cause(facts: Facts, knowledge: Knowledge) -> str:
+    if facts.difference == BY_MODEL and facts.recut:
+        return BY_MODEL if _is_cut(facts, knowledge) else ""
     if facts.difference != BY_PAGE:
         return facts.difference
     if _ignored(facts, knowledge):
-        return BY_MODEL if facts.is_recut else ""
+        return BY_MODEL if _is_cut(facts, knowledge) else ""
     if facts.is_moved or knowledge.template is None:
         return BY_PAGE
     is_template = knowledge.template.are_all(facts.lines, facts.is_remodelled)
     return BY_MODEL if is_template else BY_PAGE
+
+
+def _is_cut(facts: Facts, knowledge: Knowledge) -> bool:
+    """Tell whether another choice of blocks counts. A model chooses others of some texts that
+    alternate.
+    """
+    is_alternating = set(facts.recut).issubset(knowledge.alternating)
+    return bool(facts.recut) and (facts.is_remodelled or not is_alternating)
 
 
 def _ignored(facts: Facts, knowledge: Knowledge) -> list[str]:
@@ -134,5 +144,9 @@ def _ignored(facts: Facts, knowledge: Knowledge) -> list[str]:
     is_alternating = set(facts.slots).issubset(knowledge.alternating) and not facts.has_prices
     if not is_counted or not is_alternating:
         return []
-    found = {AGES: facts.has_ages, COUNTERS: facts.numbered, ALTERNATING: facts.slots}
+    found = {
+        AGES: facts.has_ages,
+        COUNTERS: facts.numbered,
+        ALTERNATING: facts.slots or facts.recut,
+    }
     return [name for name, has in found.items() if has]

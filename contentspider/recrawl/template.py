@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-from contentspider.recrawl.counters import NUMBER, PRICE
+from contentspider.recrawl.counters import NUMBER, has_price
 from contentspider.recrawl.difference import cells
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def differing_lines(
     """
     before, now = Counter(cells(old_content)), Counter(cells(new_content))
     removed, added = list((before - now).elements()), list((now - before).elements())
-    if len(removed) + len(added) > MAX_LINES or any(map(PRICE.search, (*removed, *added))):
+    if len(removed) + len(added) > MAX_LINES or any(map(has_price, (*removed, *added))):
         return ()
     if not _without_numbers(removed).isdisjoint(_without_numbers(added)):
         return ()

@@ -28,6 +28,7 @@ from contentspider.crawl.middlewares.guard import GuardMiddleware, RefusedError
 from contentspider.crawl.middlewares.headers import HeadersMiddleware
 from contentspider.crawl.middlewares.pages import BlocksMiddleware, BodiesMiddleware
 from contentspider.ground.addresses import clean_address, network_of, route_of
+from contentspider.ground.counts import counted
 from contentspider.ground.sites import SiteKeys
 from contentspider.render.browser import (
     CDP_URL,
@@ -66,6 +67,8 @@ AT_ONCE = 4  # pages that are open in the browser
 CONTEXT_PAGES = 50  # after this many pages a browser context is closed with its cache
 IDLE_MS = 5_000  # how long to wait for the requests of a page's scripts
 END_SECS = 5.0
+POLL_SECS = 0.05
+BROWSER_ENDED = "TargetClosedError"  # the error of Playwright, which does not export it
 MAX_BYTES = 20_000_000  # largest response to a request of the browser
 MAX_CHARS = 30_000_000
 # Documents that are kept for their routes. Most have one shell for all routes, which is small.
@@ -293,7 +296,7 @@ class RenderMiddleware(Component):
         """Return the response as the browser renders it; None if rendering fails."""
         began = monotonic()
         try:
-            result = await self._render(request, response, snapshots)
+            result = await self._render_in_any_browser(request, response, snapshots)
         except Exception as error:  # noqa: BLE001 - the downloaded page is used after any failure
             kind = getattr(error, "kind", type(error).__name__)
             self.stats.inc_value(f"{RENDER_FAILED_STAT}{kind}")
@@ -304,6 +307,28 @@ class RenderMiddleware(Component):
         self.stats.inc_value("contentspider/render/pages")
         self.stats.set_value("contentspider/render/seconds", round(self._seconds, 1))
         return result
+
+    async def _render_in_any_browser(
+        self, request: Request, response: HtmlResponse, snapshots: list[Any] | None
+    ) -> HtmlResponse:
+        """Return the response as `_render` does. If the browser ends meanwhile, render the page
+        once more in the next browser.
+
+        The handler tries again itself, but at once: under load its attempts are over before it
+        knows that the browser has ended.
+        """
+        handler = download_handler(self.crawler)
+        browser = getattr(handler, "browser", None)
+        try:
+            return await self._render(request, response, snapshots)
+        except Exception as error:
+            if type(error).__name__ != BROWSER_ENDED:
+                raise
+        ended, waited = browser or getattr(handler, "browser", None), 0.0
+        while ended and getattr(handler, "browser", None) is ended and waited < END_SECS:
+            await asyncio.sleep(POLL_SECS)
+            waited += POLL_SECS
+        return await self._render(request, response, snapshots)
 
     async def _render(
         self, request: Request, response: HtmlResponse, snapshots: list[Any] | None
@@ -452,7 +477,7 @@ async def _settle(page: Any, snapshots: list[Any] | None) -> None:
     elements, chars = await page.evaluate(SIZE)
     if elements > MAX_ELEMENTS or chars > MAX_CHARS:
         raise RenderError(
-            "huge", f"in the browser it has {elements:,} elements, {chars:,} characters"
+            "huge", f"in the browser it has {elements:,} elements, {counted(chars, 'characters')}"
         )
     if snapshots is not None:
         session = await page.context.new_cdp_session(page)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from contentspider.ground.counts import counted
 from contentspider.ground.errors import NotEnoughTextError
 from contentspider.rules.standalone import DROP, KEEP, Element, Rule, Rules
 from contentspider.site.models.places import Decisions, Keys, places_of, places_of_summary
@@ -122,8 +123,8 @@ def _rules_of_choices(
     """
     if not choices:
         raise NotEnoughTextError(
-            f"{model.site or 'the site'}: on {places.pages} pages the text that the model keeps"
-            " differs from the other text in no tag, id or class"
+            f"{model.site or 'the site'}: on {counted(places.pages, 'pages')} the text that the"
+            " model keeps differs from the other text in no tag, id or class"
         )
     state = Decisions(keys, len(places.places), choices)
     deciding_rule = state.rule[places.place]

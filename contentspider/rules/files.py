@@ -13,6 +13,7 @@ import re
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import quoteattr
 
+from contentspider.ground.counts import counted
 from contentspider.rules.standalone import DROP, KEEP, SCHEMA
 from contentspider.site.models.selectors import css_name
 
@@ -264,7 +265,7 @@ def about(rules: Rules) -> str:
     """
     site = re.sub(r"[^A-Za-z0-9.:_-]", "?", rules.site)[:200] or "a site"
     agreement = "" if rules.agreement is None else f", agreement {rules.agreement:.3f}"
-    return f"{site}: learned by contentspider from {rules.pages} pages{agreement}"
+    return f"{site}: learned by contentspider from {counted(rules.pages, 'pages')}{agreement}"
 
 
 WRITERS: dict[str, Callable[[Rules], Written]] = {

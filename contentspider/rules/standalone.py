@@ -38,7 +38,7 @@ PLACED_TAGS = frozenset("td table div section article main center".split())
 
 INLINE_TAGS = frozenset(
     "a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark nobr noindex"
-    " picture q rb ruby s samp small span strike strong sub sup time tt u var wbr output"
+    " picture q rb rbc ruby s samp small span strike strong sub sup time tt u var wbr output"
     " o:p mjx-container mjx-math mjx-assistive-mml".split()
 )
 # Elements whose content is not text of the page.

@@ -16,16 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 from contentspider.crawl.progress import TERMINAL_VARIABLES
 from contentspider.ground.children import shared_server
-from contentspider.recrawl.changes import CHANGES
 from contentspider.run.results import SiteResult, times
-from contentspider.run.summary import site_qualities
-from contentspider.state.outcome import (
-    Ending,
-    Outcome,
-    doubtful_templates,
-    is_down,
-    pages_read,
-)
+from contentspider.run.summary import with_record
+from contentspider.state.outcome import Ending, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -153,23 +146,7 @@ class Child:
         except (OSError, ValueError):  # the crawl ended before it wrote its stats
             how = f"it was ended by {signal.Signals(-code).name}" if code < 0 else ""
             return Ended(replace(result, reasons=(how,) if how else _last_line(self.log)))
-        stats = record["stats"]
-        quality = next(iter(site_qualities(stats)), None)
-        f1, f1_pages = quality[:2] if quality else (None, 0)
-        result = replace(
-            result,
-            items=stats.get("item_scraped_count", 0),
-            pages=pages_read(stats),
-            changes={kind: stats.get(f"contentspider/changes/{kind}", 0) for kind in CHANGES},
-            f1=f1,
-            f1_pages=f1_pages,
-            doubtful=tuple(doubtful_templates(stats)),
-            reasons=tuple(record["reasons"]),
-            warnings=tuple(record["warnings"]),
-        )
-        if is_down(outcome, stats):
-            result = replace(result, failures=1, down_since=result.started)
-        return Ended(result, Ending.from_stats(stats))
+        return Ended(with_record(result, outcome, record), Ending.from_stats(record["stats"]))
 
 
 def progress_file(logs: Path, name: str) -> Path:
@@ -190,4 +167,5 @@ def _last_line(log: Path) -> tuple[str, ...]:
         text = log.read_bytes()[-TAIL_BYTES:].decode(errors="replace")
     except OSError:
         return ()
-    return tuple([line for line in text.splitlines() if line.strip()][-1:])
+    lines = [line for line in text.splitlines() if line.strip()]
+    return tuple(line.removeprefix("contentspider: ") for line in lines[-1:])

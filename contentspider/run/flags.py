@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from contentspider.crawl.base.option import Option, assignment
 from contentspider.crawl.base.options import FILES, MOST_USED, PAGES, REQUESTS, RUNS, SETTINGS
 from contentspider.ground.patterns import compile_address_pattern
@@ -102,3 +104,46 @@ FLAGS = (
 # All options of `contentspider crawl`, and all that have a key in sites.toml.
 CRAWL_FLAGS = tuple(option for option in (*FLAGS, *SETTINGS) if option.group)
 BY_KEY = {option.key: option for option in (*FLAGS, *SETTINGS) if option.flags}
+BY_FLAG = {flag: option for option in BY_KEY.values() for flag in option.flags.split()}
+HEADER = re.compile(r"-H '([\w-]+): ([^']*)'")
+# Options of other commands are left as they are, such as in "contentspider changes --only gone".
+OPTION = re.compile(
+    r"contentspider [a-z]+ [^();:,']*|(?<![\w-])--(?P<name>[a-z]+(?:-[a-z]+)*)"
+    r"(?: (?P<value>auto|always|never|INFO))?(?: \(CONTENTSPIDER_[A-Z_]+\))?(?![\w-])"
+)
+RESUME = re.compile("run the same command with --resume to continue", re.IGNORECASE)
+# Options that `contentspider run` has in another form.
+OF_RUN = {
+    "resume": "the next contentspider run",
+    "name": "[site.NAME]",
+    "log-level": 'settings.LOG_LEVEL = "INFO"',
+    "force": "--force",
+}
+
+
+def with_keys(text: str) -> str:
+    """Return a text about a crawl for people who run a file of sites: with the keys of the file in
+    place of options.
+
+    >>> with_keys("log in (--login), or --render auto reads it")
+    'log in (login = "..."), or render = "auto" reads it'
+    >>> with_keys("continue with --resume (CONTENTSPIDER_RESUME), or --relearn once")
+    'continue with the next contentspider run, or settings.CONTENTSPIDER_RELEARN = true once'
+    >>> with_keys("lost (contentspider changes tea --only gone)")
+    'lost (contentspider changes tea --only gone)'
+    """
+    text = RESUME.sub("contentspider run continues it", text)
+    text = HEADER.sub(r"settings.CONTENTSPIDER_HEADERS = { \1 = '\2' }", text)
+    return OPTION.sub(_key, text)
+
+
+def _key(match: re.Match[str]) -> str:
+    name, value = match["name"], match["value"]
+    if name in OF_RUN:
+        return OF_RUN[name]
+    option = BY_FLAG.get(f"--{name}")
+    if option is None or not (option.in_sites or option.setting):
+        return match[0]
+    is_switch = isinstance(option.default, bool)
+    given = str(not option.default).lower() if is_switch else f'"{value or "..."}"'
+    return f"{option.key if option.in_sites else f'settings.{option.setting}'} = {given}"

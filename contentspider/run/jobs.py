@@ -14,10 +14,12 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 from contentspider.crawl.progress import CrawlProgress
+from contentspider.ground.counts import counted
 from contentspider.ground.engines import LOCAL, Engine, ForgottenError, open_engine
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.run.child import progress_file
 from contentspider.run.progress import RunProgress, read_progress
+from contentspider.run.report import SHOWN_CHANGES
 from contentspider.run.results import (
     AT_ONCE,
     NOT_STARTED,
@@ -131,12 +133,12 @@ class Jobs:
             began = datetime.fromisoformat(last["began"]) if last.get("began") else None
             before = SiteResult.load(facts["result"]) if facts.get("result") else None
             crawl = LastCrawl(began, bool(last.get("is_unfinished")))
-            return crawl.with_result(before).due(site.interval), before
+            return crawl.with_result(before, site.digest).due(site.interval), before
         book = crawl_book(site.name, self._state_dir)
         if is_in_use(book):  # the book of a running crawl is not opened
             return AT_ONCE, None
         before = read_result(result_file(self._logs, site.name))
-        return last_crawl(book).with_result(before).due(site.interval), before
+        return last_crawl(book).with_result(before, site.digest).due(site.interval), before
 
     def _on_signal(self, number: int, _frame: FrameType | None) -> None:
         self.is_stopped = True
@@ -215,7 +217,7 @@ class Jobs:
             if self._forgotten[name] <= MOST_FORGOTTEN and not self.is_stopped:
                 logger.warning("%s: its job is submitted again, because %s", name, error)
                 return None
-            result = SiteResult.failed(name, f"{error}, {self._forgotten[name]} times")
+            result = SiteResult.failed(name, f"{error}, {counted(self._forgotten[name], 'times')}")
         except Exception as error:  # noqa: BLE001 - the engine's: all workers that had it died
             result = SiteResult.failed(name, f"{type(error).__name__}: {error}")
         if self._engine_name != LOCAL or result.seconds is not None:  # else the job has logged it
@@ -231,9 +233,9 @@ class Jobs:
         """Pass signals on to the running crawls."""
         while self._signals:
             logger.warning(
-                "%s: stopping %d crawls; a second signal stops without waiting for open requests",
+                "%s: stopping %s; a second signal stops without waiting for open requests",
                 signal.Signals(self._signals.pop(0)).name,
-                len(running),
+                counted(len(running), "crawls"),
             )
             try:
                 engine.everywhere(stop_crawls, self._run_id)
@@ -260,18 +262,22 @@ def _next(
     return next((site for site in pending if not hosts_of(site) & busy), None)
 
 
+def _found(result: SiteResult) -> list[str]:
+    """Return in words what a crawl has found."""
+    if result.pages is None:
+        return []
+    changes = [f"{count:,} {kind}" for kind in SHOWN_CHANGES if (count := result.changes.get(kind))]
+    return [", ".join([counted(result.pages, "pages"), *changes])]
+
+
 def _log_result(result: SiteResult) -> None:
     is_fine = result.outcome == Outcome.COMPLETE.name.lower() or result.is_still_down
-    seconds = "" if result.seconds is None else f" after {result.seconds:.0f} s"
-    logger.log(
-        logging.INFO if is_fine else logging.WARNING,
-        "%s: %s%s, %s%s",
-        result.site,
-        outcome_words(result),
-        seconds,
-        "items unknown" if result.items is None else f"{result.items:,} items",
-        f": {'; '.join(result.reasons)} ({result.log})" if result.reasons else "",
-    )
+    line = f"{result.site}: {outcome_words(result)}"
+    if result.seconds is not None:
+        line += f" ({result.seconds:.0f} s)"
+    facts = [*result.reasons, f"log: {result.log}"] if result.reasons else _found(result)
+    level = logging.INFO if is_fine else logging.WARNING
+    logger.log(level, "%s", f"{line}: {'; '.join(facts)}" if facts else line)
     for warning in result.warnings:
         logger.warning("%s: %s", result.site, warning)
     for template in result.doubtful:

@@ -11,6 +11,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from contentspider.crawl.progress import CrawlProgress, listeners, live_line
+from contentspider.ground.counts import counted
 from contentspider.ground.errors import DAMAGE, ContentSpiderError
 from contentspider.ground.terminal import printable
 from contentspider.run.results import NOT_DUE, RUNNING
@@ -111,7 +112,7 @@ class RunProgress:
                 logger.info("%s", lines[-1])
         good = ("complete", NOT_DUE, RUNNING)
         failed = sum(result.outcome not in good for result in results)
-        done = f"{len(results)} of {self._total} sites done, {failed} failed"
+        done = f"{len(results)} of {counted(self._total, 'sites')} done, {failed} failed"
         if self._live:
             width = self._live.console.width
             shown = "\n".join(printable(line)[:width] for line in [*lines, done])

@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from contentspider.ground.counts import counted
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.sites import SiteKeys
 from contentspider.index.errors import EngineError, redacted_url
@@ -97,13 +98,13 @@ class Publisher:
         page_kind = self._options.get("format") or "md"
         if not is_url(output):
             file = Output.parse(output, page_kind)
-            if ending.may_replace(file.path.exists()):
+            if self._may_replace(output, file.path.exists(), ending):
                 export_items(self._state.book, [file])
             return
         url, _, name = output.rpartition("/")
         objects = open_objects(url)
         mark = objects.mark(name)
-        if not ending.may_replace(bool(mark)):
+        if not self._may_replace(output, bool(mark), ending):
             return
         with tempfile.TemporaryDirectory(dir=self._state.book.parent, prefix=".out-") as folder:
             file = Output.parse(str(Path(folder, name)), page_kind)
@@ -111,6 +112,13 @@ class Publisher:
             if file.path.exists():  # a crawl without items writes none
                 self._check()
                 objects.replace(name, file.path, mark)
+
+    @staticmethod
+    def _may_replace(output: str, is_there: bool, ending: Ending) -> bool:
+        may = ending.may_replace(is_there)
+        if is_there and not may:
+            logger.warning("%s is left unchanged: the crawl ended (%s)", output, ending.word)
+        return may
 
     def _index(self, url: str) -> None:
         def check(_done: int, _total: int) -> None:
@@ -120,7 +128,9 @@ class Publisher:
         report = sync(self._state.book, url, force, take_over, check)
         logger.info("%s: %s", redacted_url(url), report)
         if report.refused:
-            raise EngineError(f"{redacted_url(url)} refused {len(report.refused)} documents")
+            raise EngineError(
+                f"{redacted_url(url)} refused {counted(len(report.refused), 'documents')}"
+            )
 
 
 def _with_problem(result: SiteResult, problem: Outcome, reason: str) -> SiteResult:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
+from contentspider.ground.counts import counted
 from contentspider.ground.terminal import table
-from contentspider.run.results import NOT_DUE, NOT_STARTED, RUNNING, outcome_words
+from contentspider.ground.times import clock
+from contentspider.run.results import NOT_DUE, UNCRAWLED, outcome_words
 from contentspider.state.outcome import Outcome
 
 if TYPE_CHECKING:
@@ -13,19 +16,20 @@ if TYPE_CHECKING:
 
     from contentspider.run.results import SiteResult
 
-HEAD = ("site", "outcome", "pages", "new", "changed", "gone", "quality", "duration")
-SHOWN_CHANGES = ("new", "changed", "gone")
+COMPLETE = Outcome.COMPLETE.name.lower()
+SHOWN_CHANGES = ("new", "changed", "moved", "gone")
+HEAD = ("site", "outcome", "pages", *SHOWN_CHANGES, "quality", "duration")
 NEXT_STEPS = {
     Outcome.COMPLETE: "",
-    Outcome.ERROR: "; see the logs",
-    Outcome.INCOMPLETE: "; the reasons are above and in their logs, and the next run goes on",
-    Outcome.INTERRUPTED: "; the same command resumes",
-    Outcome.MONITOR_FAILED: "; the log of the site names the monitor",
-    Outcome.GONE_DOUBTED: "; if the pages really are gone: contentspider changes SITE"
+    Outcome.ERROR: ": see above",
+    Outcome.INCOMPLETE: ": the reasons are above",
+    Outcome.INTERRUPTED: ": the same command resumes",
+    Outcome.MONITOR_FAILED: ": the warnings above name the limits",
+    Outcome.GONE_DOUBTED: ": if the pages really are gone: contentspider changes SITE"
     " --accept-gone",
-    Outcome.INDEX_BEHIND: "; contentspider index verify says more",
-    Outcome.OUTPUT_FAILED: "; make room, then: contentspider replay SITE -o FILE",
-    Outcome.CONTENT_HIDDEN: '; their logs say what may help, such as render = "auto"',
+    Outcome.INDEX_BEHIND: ": the reasons are above",
+    Outcome.OUTPUT_FAILED: ": make room, then: contentspider replay SITE -o FILE",
+    Outcome.CONTENT_HIDDEN: ': their logs say what may help, such as login or render = "auto"',
 }
 
 
@@ -63,23 +67,62 @@ def to_look_at(results: Sequence[SiteResult]) -> list[SiteResult]:
     """Return the sites that a person should look at: whose crawl is not complete, or has warnings.
     Sites that are still down have been told.
     """
-    fine = (NOT_DUE, RUNNING, NOT_STARTED, Outcome.COMPLETE.name.lower())
     return [
         result
         for result in results
-        if (result.outcome not in fine or result.warnings) and not result.is_still_down
+        if (result.is_failed or result.warnings) and not result.is_still_down
     ]
+
+
+def _why(result: SiteResult) -> str:
+    return "warnings" if result.outcome == COMPLETE else result.outcome.replace("_", " ")
 
 
 def _sentence(results: Sequence[SiteResult], outcome: Outcome) -> str:
     """Return a sentence with the exit code, its meaning, and advice."""
-    uncrawled = (NOT_DUE, RUNNING, NOT_STARTED)
-    crawled = [result for result in results if result.outcome not in uncrawled]
-    parts = [f"{len(crawled):,} sites crawled" if crawled else "no site was crawled"]
+    crawled = [result.outcome for result in results if result.outcome not in UNCRAWLED]
+    complete = crawled.count(COMPLETE)
+    done = f"{complete:,} of {counted(len(crawled), 'crawls')} complete"
+    parts = [done if crawled else "no site was crawled"]
     if waiting := sum(result.outcome == NOT_DUE for result in results):
         parts.append(f"{waiting:,} not due")
     if down := [result.site for result in results if result.is_still_down]:
         parts.append(f"still down: {', '.join(down)}")
-    if bad := [result.site for result in to_look_at(results)]:
+    if failed := list(filter(None, map(_last_failure, results))):
+        parts.append(f"not complete at the last crawl: {', '.join(failed)}")
+    if bad := [f"{result.site} ({_why(result)})" for result in to_look_at(results)]:
         parts.append(f"to look at: {', '.join(bad)}")
-    return f"exit code {outcome.value}: {', '.join(parts)}{NEXT_STEPS[outcome]}"
+    again = _again(results) if outcome is not Outcome.INTERRUPTED else ""
+    return f"{'; '.join(parts)}. Exit code {outcome.value}{NEXT_STEPS[outcome]}{again}"
+
+
+def _last_failure(result: SiteResult) -> str:
+    """Return the name of a site that is not due, and why its last crawl was not complete; "" if it
+    was, or if the site is down.
+    """
+    if result.last_failure is None or result.is_still_down:
+        return ""
+    return f"{result.site} ({result.last_failure.replace('_', ' ')})"
+
+
+def _again(results: Sequence[SiteResult]) -> str:
+    """Return when the sites whose crawls failed are tried again, and how to do that now."""
+    failed = [result for result in to_look_at(results) if result.is_failed]
+    if not failed:
+        return ""
+    times = [f"{result.site} {time}" for result in failed if (time := due_words(result.due))]
+    told = f". Crawled again with --due: {', '.join(times)}" if times else ""
+    names = ",".join(result.site for result in failed)
+    return f"{told}. Now: contentspider run {failed[0].file or 'FILE'} --only {names}"
+
+
+def due_words(due: str | None) -> str:
+    """Return when a site is due, for people; "" if that is unknown."""
+    if not due:
+        return ""
+    return "in the next run" if is_past(due) else clock(due)
+
+
+def is_past(time: str) -> bool:
+    """Tell whether a time has passed."""
+    return datetime.fromisoformat(time) <= datetime.now(timezone.utc)

@@ -10,17 +10,30 @@ from typing import TYPE_CHECKING, Any
 
 from contentspider.ground.atomic import write_json, writing
 from contentspider.ground.errors import DAMAGE, ContentSpiderError
-from contentspider.state.crawls.books import is_hopeless, read_book
+from contentspider.state.crawls.books import accept_gone, is_hopeless, read_book
 from contentspider.state.crawls.folder import state_folder
-from contentspider.state.outcome import FINISHED, LIMITS, DoubtfulTemplate, Outcome
+from contentspider.state.outcome import (
+    FINISHED,
+    LIMITS,
+    DoubtfulTemplate,
+    Outcome,
+    without_doubt,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
+
+    from contentspider.state.book.book import Run
 
 LOGS = "logs"
 # The outcomes of sites that were not crawled; other outcomes are in `Outcome`.
 NOT_DUE, RUNNING, NOT_STARTED = "not_due", "running", "not_started"
+UNCRAWLED = (NOT_DUE, RUNNING, NOT_STARTED)
+# Outcomes of crawls that may have read nothing.
+NOTHING = tuple(
+    outcome.name.lower() for outcome in (Outcome.ERROR, Outcome.NOTHING_READ, Outcome.INCOMPLETE)
+)
 # Outcomes of a crawl that is complete but needs attention. A run has one of them if it is the only
 # problem of its crawls.
 OUTCOMES_OF_RUNS = (
@@ -40,25 +53,27 @@ AT_ONCE = datetime.min.replace(tzinfo=timezone.utc)
 @dataclass(frozen=True, slots=True)
 class LastCrawl:
     """The last crawl of a site: when it *began* (None: never), and whether it is unfinished. A
-    crawl that reached a limit of its user is finished. While the site is down, *failures* counts
-    the crawls in a row that read nothing, and *tried* is when the last of them began.
+    crawl that reached a limit of its user is finished. If it read nothing, *tried* is when it was
+    tried last, and *failures* counts the crawls in a row that found the site down. *is_killed*: its
+    last run did not end by itself, or it still runs.
     """
 
     began: datetime | None = None
     is_unfinished: bool = False
     tried: datetime | None = None
     failures: int = 0
+    is_killed: bool = False
 
     def due(self, interval: timedelta | None) -> datetime:
         """Return when the site is due. An unfinished crawl was due when it began. A crawl that
         began in the future is due at once, because the clock was wrong.
 
         The *interval* (None: due at once) counts from the beginning of the last crawl, so that a
-        daily crawl does not start later each day. A site that is down is due after its interval,
-        then after twice, and so on, up to `MOST_INTERVALS`.
+        daily crawl does not start later each day. A site that gave nothing to read is due after its
+        interval. If it is down, it is then due after twice, and so on, up to `MOST_INTERVALS`.
         """
-        if self.failures and interval and self.tried and self.tried <= datetime.now(timezone.utc):
-            count = min(1 << min(self.failures - 1, MOST_INTERVALS), MOST_INTERVALS)
+        if interval and self.tried and self.tried <= datetime.now(timezone.utc):
+            count = min(1 << min(max(self.failures - 1, 0), MOST_INTERVALS), MOST_INTERVALS)
             return self.tried + interval * (1 - SLACK) * count
         if self.began is None or self.began > datetime.now(timezone.utc):
             return AT_ONCE
@@ -66,9 +81,18 @@ class LastCrawl:
             return self.began
         return self.began + interval * (1 - SLACK)
 
-    def with_result(self, result: SiteResult | None) -> LastCrawl:
-        """Return this crawl with data from the *result* of the site's last crawl."""
-        if result is None or not result.failures or not result.started:
+    def with_result(
+        self, result: SiteResult | None, entry: Callable[[], str] | None = None
+    ) -> LastCrawl:
+        """Return this crawl with data from the *result* of the site's last crawl. If that was not
+        complete, and the *entry* of the site (`PlannedSite.digest`) has changed since, the site is
+        due at once.
+        """
+        if result is None or not result.started:
+            return self
+        if result.is_failed and entry and result.entry and entry() != result.entry:
+            return LastCrawl()
+        if not result.has_read_nothing:
             return self
         tried = datetime.fromisoformat(result.started)
         return replace(self, tried=tried, failures=result.failures)
@@ -81,7 +105,8 @@ def last_crawl(path: Path) -> LastCrawl:
         with suppress(*broken), closing(read_book(path)) as book:
             if runs := book.runs.all():
                 is_over = runs[-1].reason in (FINISHED, *LIMITS) or is_hopeless(book)
-                return LastCrawl(datetime.fromisoformat(runs[0].started), not is_over)
+                began = datetime.fromisoformat(runs[0].started)
+                return LastCrawl(began, not is_over, is_killed=runs[-1].ended is None)
     return LastCrawl()
 
 
@@ -91,13 +116,17 @@ class SiteResult:
     another process) or `NOT_STARTED`.
 
     *exit_code* is the process' (negative: the signal that ended it). *items* counts the items of
-    this run, *pages* the pages that it has read, and *changes* the pages of each kind of change.
+    this run, *read* the pages that it has read, *pages* the pages that the site has, and *changes*
+    the pages of each kind of change.
     *f1* is their quality, measured on *f1_pages* pages with an own text (0: predicted).
+    *relearned* counts the new models of sites whose template has changed.
     *doubtful* are templates whose items may be wrong, *warnings* the figures of the crawl that are
-    beyond their limits, in words. If the site is down, *down_since* is the time
-    of the first of the *failures* crawls in a row that read nothing. *due* is when its interval
-    makes it due again. Times are ISO 8601 in UTC; *log* is a path, or a URL in the store of the
-    site's state.
+    beyond their limits, in words. *indexes* are the URLs of the search indexes that the crawl
+    updates. If the site is down, *down_since* is the time of the first of the *failures* crawls in
+    a row that read nothing. *due* is when ``--due`` crawls it again. *entry* is a digest of the
+    site's entry in *file*, the file of sites. *last_failure* is the outcome of the last crawl of a
+    site that is not due, if that crawl was not complete. Times are ISO 8601 in UTC; *log* is a
+    path, or a URL in the store of the site's state.
     """
 
     site: str
@@ -107,26 +136,47 @@ class SiteResult:
     ended: str | None = None
     seconds: float | None = None
     items: int | None = None
+    read: int | None = None
     pages: int | None = None
     changes: dict[str, int] = field(default_factory=dict)
     f1: float | None = None
     f1_pages: int = 0
+    relearned: int = 0
     doubtful: tuple[DoubtfulTemplate, ...] = ()
     reasons: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    indexes: tuple[str, ...] = ()
     log: str | None = None
     down_since: str | None = None
     failures: int = 0
     due: str | None = None
+    entry: str | None = None
+    file: str | None = None
+    last_failure: str | None = None
+
+    @property
+    def is_failed(self) -> bool:
+        """Whether the site was crawled, but the crawl is not complete."""
+        return self.outcome not in (*UNCRAWLED, Outcome.COMPLETE.name.lower())
+
+    @property
+    def has_read_nothing(self) -> bool:
+        """Whether the crawl could not begin, or read no page."""
+        return self.outcome in NOTHING and not self.read
 
     @property
     def is_still_down(self) -> bool:
         """Whether an earlier crawl has found already that the site is down."""
         return self.failures > 1
 
-    def after(self, before: SiteResult | None, interval: timedelta | None) -> SiteResult:
+    def after(
+        self,
+        before: SiteResult | None,
+        interval: timedelta | None,
+        last: LastCrawl | None = None,
+    ) -> SiteResult:
         """Return this result of a site with an *interval*, continued from the result *before*,
-        with the time when the site is due again.
+        with the time when the site is due again. *last* is the crawl in the site's book.
         """
         result = self
         if self.failures and before is not None and before.failures:
@@ -134,22 +184,34 @@ class SiteResult:
             result = replace(self, failures=count, down_since=before.down_since)
         if not interval or not self.started:
             return result
-        last = LastCrawl(datetime.fromisoformat(self.started)).with_result(result)
-        return replace(result, due=last.due(interval).isoformat(timespec="seconds"))
+        last = last or LastCrawl(datetime.fromisoformat(self.started))
+        due = last.with_result(result).due(interval)
+        return replace(result, due=due.isoformat(timespec="seconds"))
 
     @classmethod
     def load(cls, record: Mapping[str, Any]) -> SiteResult:
         """Return the result that `dataclasses.asdict` and JSON made a *record* of."""
         doubtful = tuple(DoubtfulTemplate(**template) for template in record["doubtful"])
-        lists = {name: tuple(record.get(name, ())) for name in ("reasons", "warnings")}
-        return cls(**{**record, **lists, "doubtful": doubtful})
+        names = ("reasons", "warnings", "indexes")
+        lists = {name: tuple(record.get(name, ())) for name in names}
+        # Earlier versions had no other number than that of the pages read.
+        read = record.get("read", record["pages"])
+        return cls(**{**record, **lists, "read": read, "doubtful": doubtful})
 
     @classmethod
     def not_due(cls, site: str, due: datetime, before: SiteResult | None) -> SiteResult:
         """Return the result of a site that is *due* later; *before*: of its last crawl."""
         reason = f"due {due.isoformat(timespec='seconds')}"
-        since, failures = (before.down_since, before.failures) if before else (None, 0)
-        return cls(site, NOT_DUE, reasons=(reason,), down_since=since, failures=failures)
+        if before is None:
+            return cls(site, NOT_DUE, reasons=(reason,))
+        return cls(
+            site,
+            NOT_DUE,
+            reasons=(reason,),
+            down_since=before.down_since,
+            failures=before.failures,
+            last_failure=before.outcome if before.is_failed else None,
+        )
 
     @classmethod
     def failed(cls, site: str, reason: str) -> SiteResult:
@@ -168,10 +230,13 @@ def times(started: datetime) -> dict[str, Any]:
 
 
 def outcome_words(result: SiteResult) -> str:
-    """Return the outcome of a site in words, with the day since when it is down."""
+    """Return the outcome of a site in words, with the day since when it is down, and whether it was
+    learned again.
+    """
     if result.is_still_down and result.down_since:
         return f"still down since {result.down_since[:10]}"
-    return result.outcome.replace("_", " ")
+    words = result.outcome.replace("_", " ")
+    return f"{words}, learned again" if result.relearned else words
 
 
 def logs_folder(state_dir: str) -> Path:
@@ -198,6 +263,28 @@ def read_result(path: Path) -> SiteResult | None:
     with suppress(OSError, *DAMAGE):
         return SiteResult.load(json.loads(path.read_bytes()))
     return None
+
+
+def accept_losses(book: Path) -> int:
+    """Record the pages as gone that the last crawl with this book held back, and return their
+    number (`accept_gone`). The result of that crawl then counts them as gone, and not as doubted.
+    """
+    file = result_file(book.parent / LOGS, book.stem)
+    result, last = read_result(file), last_run(book)
+    count = accept_gone(book)
+    if count and result and last and last.started <= str(result.ended):
+        outcome, reasons = without_doubt(result.outcome, result.reasons)
+        result = replace(result, outcome=outcome, reasons=reasons)
+        changes = {**result.changes, "gone": result.changes.get("gone", 0) + count}
+        ended = datetime.now(timezone.utc).isoformat(timespec="seconds")
+        write_result(file, replace(result, changes=changes, ended=ended))
+    return count
+
+
+def last_run(path: Path) -> Run | None:
+    """Return the last run in a book; raises the errors of `read_book`."""
+    with closing(read_book(path)) as book:
+        return book.runs.last()
 
 
 def run_outcome(

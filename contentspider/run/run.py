@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 from contextlib import closing, suppress
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,32 +27,50 @@ from scrapy.utils.log import get_scrapy_root_handler
 from contentspider.crawl.base.alarms import problems
 from contentspider.crawl.checks import checked_options, set_checked
 from contentspider.crawl.spider.spider import SiteSpider
-from contentspider.ground.addresses import is_web_address
 from contentspider.ground.atomic import ensure_folder, write_json
 from contentspider.ground.errors import DAMAGE, ContentSpiderError, UsageError
 from contentspider.ground.fetch import check_proxy
 from contentspider.ground.json_text import json_text
-from contentspider.ground.scope import with_scheme
+from contentspider.ground.scope import start_problem, with_scheme
 from contentspider.ground.sites import SiteKeys
-from contentspider.ground.terminal import SafeFormatter, printable, say
+from contentspider.ground.terminal import SafeFormatter, printable, say, worded
 from contentspider.ground.useragent import ANONYMOUS
 from contentspider.run import project
 from contentspider.run.flags import CRAWL_FLAGS, FLAGS
+from contentspider.run.results import (
+    LOGS,
+    SiteResult,
+    last_crawl,
+    read_result,
+    result_file,
+    times,
+    write_result,
+)
 from contentspider.run.schemes import with_schemes
-from contentspider.run.summary import summary
+from contentspider.run.summary import summary, with_record
 from contentspider.site.models.identity import page_id
 from contentspider.state.address_state import AddressState
 from contentspider.state.book.database import BookBusyError, is_in_use
 from contentspider.state.crawls.books import crawl_book, name_of, read_book
 from contentspider.state.crawls.export import export_items
-from contentspider.state.crawls.folder import state_folder
+from contentspider.state.crawls.folder import index_url, state_folder
 from contentspider.state.files.formats import STDOUT, Output
 from contentspider.state.files.warc import check_warc
-from contentspider.state.outcome import OUTPUTS_STAT, Ending, Outcome, Remaining, decide
+from contentspider.state.outcome import (
+    OUTPUTS_STAT,
+    SHUTDOWN,
+    Ending,
+    Outcome,
+    Remaining,
+    decide,
+    left_overrides,
+    pages_read,
+)
 from contentspider.state.stores.remote import is_url
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Mapping
 
     from scrapy import Spider
     from scrapy.crawler import Crawler
@@ -145,15 +164,12 @@ def start_addresses(options: argparse.Namespace) -> list[str]:
         addresses += _read_addresses(name)
     if not addresses:
         advice = "give one like https://example.org, or a file of them with -i"
-        if url := next((url for url in options.index or () if is_address(url)), ""):
+        if url := next((url for url in options.index or () if not start_problem(url)), ""):
             advice = f"--index took {url}: give it before --index, or say --index=default"
         raise ContentSpiderError(f"there is no address to start from; {advice}", code="no-start")
     for address in addresses:
-        if not is_address(address):
-            raise UsageError(
-                f"{printable(address)!r} is not the address of a website; give one like"
-                " https://example.org"
-            )
+        if problem := start_problem(address):
+            raise UsageError(problem)
     return addresses
 
 
@@ -166,11 +182,6 @@ def _read_addresses(name: str) -> list[str]:
         reason = getattr(error, "strerror", None) or "it is not text"
         raise ContentSpiderError(f"-i {name} cannot be read: {reason}") from error
     return [line for line in lines if line and not line.startswith("#")]
-
-
-def is_address(text: str) -> bool:
-    """Tell whether a crawl can start from an address, with or without a scheme."""
-    return is_web_address(with_scheme(text)) and not any(char.isspace() for char in text)
 
 
 def crawl(options: argparse.Namespace) -> int:
@@ -191,6 +202,7 @@ def crawl(options: argparse.Namespace) -> int:
         ensure_folder(Path(options.stats), "--stats")
     book = crawl_book(name, chosen.state_dir)
     _check_not_running(book)
+    started = datetime.now(timezone.utc)
     addresses = with_schemes(addresses)
     if is_default:
         _check_default(Path(DEFAULT_OUTPUT), addresses, book)
@@ -203,20 +215,64 @@ def crawl(options: argparse.Namespace) -> int:
         # The first JSON-lines output was written during the crawl.
         later = [output for output in outputs if str(output.path) != chosen.output_file]
         crawler.stats.inc_value(OUTPUTS_STAT, _export(book, later, Ending.from_stats(stats)))
-    found = problems(stats, crawler.settings)
+    # If no page was read, the outcome says so.
+    found = problems(stats, crawler.settings) if pages_read(stats) else []
     failures = sum(problem.is_failure for problem in found)
     crawler.stats.inc_value("contentspider/monitors/failed", failures)
     crawler.stats.inc_value("contentspider/monitors/warned", len(found) - failures)
-    outcome, reasons = decide(stats, remaining)
+    outcome, reasons = decide(stats, remaining, book.stem)
     models = chosen.models_dir
     for line in summary(stats, outcome, reasons, remaining, unread, options.output, models):
         say(line)
     for problem in found:
         say(f"{'failed' if problem.is_failure else 'warning'}: {problem.text}")
+    texts = [problem.text for problem in found]
+    # That nothing was read needs no reason beside why the start addresses were not.
+    told = unread if unread and outcome is Outcome.NOTHING_READ else [*unread, *reasons]
+    record = {
+        "outcome": outcome.name.lower(),
+        "exit_code": int(outcome),
+        "reasons": [printable(worded(reason)) for reason in told],
+        "warnings": [printable(worded(text)) for text in (*texts, *left_overrides(stats))],
+        "indexes": [index_url(url, chosen.state_dir, True) for url in chosen.index],
+        "pages": _page_count(book),
+        "stats": dict(sorted(stats.items())),
+    }
     if options.stats:
-        warnings = [problem.text for problem in found]
-        _write_stats(Path(options.stats), outcome, [*reasons, *unread], warnings, stats)
+        write_json(Path(options.stats), record)
+    _note_result(book, started, outcome, record, getattr(options, "planned", {}))
     return outcome
+
+
+def _note_result(
+    book: Path,
+    started: datetime,
+    outcome: Outcome,
+    record: Mapping[str, Any],
+    planned: Mapping[str, Any],
+) -> None:
+    """Write the result of the crawl, with what a file of sites says of it (*planned*: ``file``,
+    ``entry`` and ``interval``). ``contentspider run`` writes it again, if it still runs.
+    """
+    logs = book.parent.absolute() / LOGS
+    file, interval = result_file(logs, book.stem), planned.get("interval")
+    result = SiteResult(
+        book.stem,
+        outcome.name.lower(),
+        int(outcome),
+        **times(started),
+        log=str(logs / f"{book.stem}.log") if planned else None,
+        file=planned.get("file"),
+        entry=planned.get("entry"),
+    )
+    due = timedelta(seconds=interval) if interval else None
+    try:
+        result = with_record(result, outcome, record).after(
+            read_result(file), due, last_crawl(book)
+        )
+        write_result(file, result)
+    except ContentSpiderError as error:
+        say(f"contentspider: {error}: contentspider status does not know this crawl")
 
 
 def _unread_starts(crawler: Crawler) -> list[str]:
@@ -229,19 +285,6 @@ def _unread_starts(crawler: Crawler) -> list[str]:
         *(f"{url} could not be read: {reason}" for url, reason in failures.items()),
         *(f"{url} gives no item: {reason}" for url, reason in withheld.items()),
     ]
-
-
-def _write_stats(
-    path: Path, outcome: Outcome, reasons: list[str], warnings: list[str], stats: dict[str, Any]
-) -> None:
-    record = {
-        "outcome": outcome.name.lower(),
-        "exit_code": int(outcome),
-        "reasons": [printable(reason) for reason in reasons],
-        "warnings": [printable(warning) for warning in warnings],
-        "stats": dict(sorted(stats.items())),
-    }
-    write_json(path, record)
 
 
 def _run(settings: Settings, addresses: list[str], options: argparse.Namespace) -> Crawler:
@@ -309,10 +352,13 @@ def _export(book: Path, outputs: list[Output], ending: Ending) -> int:
     not be written.
     """
     replaceable = [output for output in outputs if ending.may_replace(output.path.exists())]
+    kept = [output.path for output in outputs if output not in replaceable and output.path.exists()]
     failed = sum(not _is_written(book, output) for output in replaceable)
-    if not replaceable and any(output.path.exists() for output in outputs):
+    if kept:
         why = "the crawl misses too many pages" if ending.items else "there are no items"
-        say(f"{why}: the existing outputs were not changed")
+        if ending.items and ending.reason == SHUTDOWN:
+            why = "the crawl was stopped"
+        say(f"{why}: left unchanged: {', '.join(map(str, kept))}")
     return failed
 
 
@@ -421,6 +467,14 @@ def _show_progress(settings: Settings) -> None:
         # The spider reports an unreachable host in one line; robots.txt's middleware would log a
         # traceback.
         logging.getLogger("scrapy.downloadermiddlewares.robotstxt").setLevel(logging.CRITICAL)
+
+
+def _page_count(path: Path) -> int | None:
+    """Return how many pages the site has, as the book tells; None if there is no book."""
+    if not path.is_file():
+        return None
+    with closing(read_book(path)) as book:
+        return book.known.live_count()
 
 
 def _remaining(path: Path) -> Remaining:

@@ -9,6 +9,7 @@ import time
 from contextlib import ExitStack, suppress
 from dataclasses import asdict, replace
 from datetime import datetime, timezone
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -29,7 +30,8 @@ from contentspider.run.results import (
     write_result,
 )
 from contentspider.state.book.database import is_in_use
-from contentspider.state.crawls.books import crawl_book
+from contentspider.state.crawls.books import KILLED, crawl_book
+from contentspider.state.crawls.folder import index_url
 from contentspider.state.outcome import Ending, Outcome
 from contentspider.state.stores.lease import (
     LEASE_SECS,
@@ -160,19 +162,59 @@ class SiteJob:
         before = read_result(file)
         if not_due := self._not_due(book, before):
             return not_due
-        is_resumed = last_crawl(book).is_unfinished
+        self._note_begin(file, before)
+        is_resumed = self._is_resumed(book)
         result = self._crawl(book, self._state_dir, {}, is_resumed).result
         if result.outcome in (NOT_STARTED, RUNNING):
             return result
-        result = result.after(before, self._site.interval)
+        result = self._continued(result, before, book)
         try:
             write_result(file, result)
         except ContentSpiderError as error:
             logger.error("%s: %s: the next run does not know this crawl", self._site.name, error)
         return result
 
+    def _note_begin(self, file: Path, before: SiteResult | None) -> None:
+        """Note of which file the site is, even if nobody is left to note how its crawl ends."""
+        if before is None or before.file != self._site.file:
+            known = before or SiteResult(self._site.name, RUNNING)
+            with suppress(ContentSpiderError):  # the end of the crawl tells
+                write_result(file, replace(known, file=self._site.file))
+
+    def _is_resumed(self, book: Path) -> bool:
+        """Tell whether the crawl in a book must be resumed; say so if its last run was killed."""
+        last = last_crawl(book)
+        if last.is_killed:
+            logger.warning(
+                "%s: the last run of its crawl %s; this run resumes it", self._site.name, KILLED
+            )
+        return last.is_unfinished
+
+    @cached_property
+    def _entry(self) -> str:
+        """The digest of the site's entry when its crawl began: a person may mend it meanwhile."""
+        return self._site.digest()
+
+    def _planned(self) -> dict[str, Any]:
+        """Return what the file of sites says of the site, beside the options of its crawl, as JSON
+        data. The crawl itself notes it in its result, if this process is killed meanwhile.
+        """
+        interval = self._site.interval
+        return {
+            "file": self._site.file,
+            "entry": self._entry,
+            "interval": interval and interval.total_seconds(),
+        }
+
+    def _continued(self, result: SiteResult, before: SiteResult | None, book: Path) -> SiteResult:
+        """Add to a result the data that the next run reads: counts that continue the result
+        *before*, the digest of the site's entry, and the time when it is due.
+        """
+        result = replace(result, entry=self._entry, file=self._site.file)
+        return result.after(before, self._site.interval, last_crawl(book))
+
     def _not_due(self, book: Path, before: SiteResult | None) -> SiteResult | None:
-        due = last_crawl(book).with_result(before).due(self._site.interval)
+        due = last_crawl(book).with_result(before, self._site.digest).due(self._site.interval)
         if not self._only_due or due <= datetime.now(timezone.utc):
             return None
         return SiteResult.not_due(self._site.name, due, before)
@@ -193,8 +235,9 @@ class SiteJob:
                 return Ended(SiteResult(name, NOT_STARTED))
         logger.info("%s: %s", name, "resumes" if is_resumed else "begins")
         # None stands for an option that was not given.
-        given = {"state_dir": state_dir or None, "force": self._force or None}
+        given: dict[str, Any] = {"state_dir": state_dir or None, "force": self._force or None}
         given |= self._site.options | options | {"resume": is_resumed}
+        given |= {"planned": self._planned()}
         self._expect(self._ends)
         tick = self._upload if self._url else None
         ended = child.run(given, self._ends, tick, self._upload_secs)
@@ -260,7 +303,7 @@ class SiteJob:
         items, started = None, None
         while True:
             self._is_late = False
-            is_resumed = last_crawl(book).is_unfinished
+            is_resumed = self._is_resumed(book)
             ended = self._crawl(book, folder, options, is_resumed)
             if self._lost:
                 raise self._lost
@@ -270,13 +313,14 @@ class SiteJob:
             if result.items is not None:
                 items = (items or 0) + result.items
             started = started or result.started
-            result = replace(result, items=items, started=started, log=self._log_url)
+            result = replace(result, items=items, started=started)
+            result = replace(result, log=self._log_url, indexes=self._indexes)
             ended = replace(ended, result=result)
             is_late = self._is_late or self._is_silent()
             if self._stopped.is_set() or not is_late or result.outcome != INTERRUPTED:
                 break
             self._insist(self._check)
-        ended = replace(ended, result=ended.result.after(before, self._site.interval))
+        ended = replace(ended, result=self._continued(ended.result, before, book))
         facts = {"run": self.of_run, "is_published": False, **asdict(ended)}
         self._insist(lambda: self._push(**facts))
         return ended
@@ -296,6 +340,12 @@ class SiteJob:
         for path in (child.log, child.stats) if child else ():
             if path.exists():
                 objects.upload(path, f"{LOGS}/{path.name}")
+
+    @property
+    def _indexes(self) -> tuple[str, ...]:
+        """The indexes that the crawl's changes are published in: the child updates none."""
+        urls = self._site.options.get("index") or ()
+        return tuple(index_url(url, self._state_dir, absolute=True) for url in urls)
 
     @property
     def _log_url(self) -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from contentspider.ground.counts import counted
 from contentspider.recrawl.changes import CHANGES
 from contentspider.state.outcome import (
     CAPPED_STAT,
@@ -13,6 +15,7 @@ from contentspider.state.outcome import (
     ENDLESS_STAT,
     F1_STAT,
     FIELDS_STAT,
+    IMPOSSIBLE_STAT,
     LIMITS,
     OUTDATED_STAT,
     PAGES_STAT,
@@ -24,7 +27,10 @@ from contentspider.state.outcome import (
     by_kind,
     doubtful_templates,
     hidden_sites,
+    is_down,
+    items_output,
     known_refused,
+    limited_hosts,
     pages_read,
     render_failures,
     skipped_kinds,
@@ -34,13 +40,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
+    from contentspider.run.results import SiteResult
+
 # The number of sites whose quality is printed, and of slots that lost text or are doubtful.
 MAX_SITES = 5
 MAX_SLOTS = 3
 # Why an item has less than a sentence of text, by the stat that counts such items.
 EMPTY = {
     "dropped": "whose text was all taken for boilerplate",
-    "listing": "that list others",
+    "listing": "with a list of others",
     "no_text": "without text",
 }
 EXPLAINED = "docs/stats.md explains the reasons"
@@ -65,7 +73,7 @@ def summary(
         if stats.get("contentspider/book/failed"):
             lines.append(f"contentspider: the crawl was stopped; once that is fixed, {GO_ON}")
         return lines
-    items = stats.get("item_scraped_count", 0)
+    items = items_output(stats)
     has_items = bool(items or stats.get("contentspider/book/unchanged"))
     if has_items:
         lines += _counts(stats, items, outputs, models)
@@ -74,14 +82,16 @@ def summary(
     elif outcome is not Outcome.NOTHING_READ:
         lines.append(_shortfall(outcome, reasons, remaining))
     elif not unread:
-        lines.append(_nothing_read(skipped_kinds(stats)))
+        lines.append(_nothing_read(stats, reasons))
     return lines
 
 
-def _nothing_read(skipped: str) -> str:
-    """Return the line of a crawl without items. *skipped*: why pages were skipped, in words."""
-    if skipped:
+def _nothing_read(stats: Mapping[str, Any], reasons: Sequence[str]) -> str:
+    """Return the line of a crawl without items, and why it read none."""
+    if skipped := skipped_kinds(stats):
         return f"contentspider: no page was read: {skipped} ({EXPLAINED})"
+    if limited_hosts(stats):
+        return f"contentspider: no page was read: {'; '.join(reasons)}. {GO_ON.capitalize()} later"
     return (
         "contentspider: no page was read; check that the address is an HTML page, and that"
         " robots.txt allows it. --log-level INFO says more"
@@ -105,8 +115,8 @@ def _rest(stats: Mapping[str, Any]) -> str:
         return f"nothing was left to do: {read}"
     refiltered = stats.get("contentspider/changes/refiltered", 0)
     return (
-        f"learned: the run learned what the run before could not, and {refiltered:,} pages have"
-        f" another content by the new models; {read}"
+        f"learned: the run learned what the run before could not; {counted(refiltered, 'pages')}"
+        f" with another content by the new models; {read}"
     )
 
 
@@ -115,15 +125,13 @@ def _shortfall(outcome: Outcome, reasons: Sequence[str], remaining: Remaining) -
     text = "; ".join(reasons)
     if outcome is Outcome.INTERRUPTED:
         return (
-            f"the crawl was stopped ({remaining.queued:,} addresses are in the queue,"
-            f" {remaining.held:,} items held): {GO_ON}"
+            f"the crawl was stopped ({counted(remaining.queued, 'addresses')} in the queue,"
+            f" {counted(remaining.held, 'items')} held): {GO_ON}"
         )
     if outcome is Outcome.INCOMPLETE:
         return f"the crawl is incomplete: {text}. {GO_ON.capitalize()}"
     if outcome is Outcome.MONITOR_FAILED:
         return f"contentspider: {text}; the log above says which"
-    if outcome is Outcome.INDEX_BEHIND:
-        return f"contentspider: {text}; the log above says what to do"
     return f"contentspider: {text}"
 
 
@@ -138,10 +146,10 @@ def _counts(stats: Mapping[str, Any], items: int, outputs: Sequence[str], models
     kinds = by_kind(stats, "contentspider/pages/unread/")
     unmodified = f" ({unsent} of them not sent: not modified)" if unsent else ""
     lines = [
-        f"{read} pages read{unmodified}, {count('pages/failed')} failed"
+        f"{counted(read, 'pages')} read{unmodified}, {count('pages/failed')} failed"
         + (f" ({kinds})" if kinds else "")
-        + f", {count('pages/skipped/duplicate')} duplicates; {items} items",
-        f"{kept_chars:,} characters kept, {dropped_chars:,} dropped ({share:.0%} kept)",
+        + f", {counted(count('pages/skipped/duplicate'), 'duplicates')}; {counted(items, 'items')}",
+        f"{counted(kept_chars, 'characters')} kept, {dropped_chars:,} dropped ({share:.0%} kept)",
         *_unfilled(stats),
         *_empty(stats),
         *_directives(count("pages/directives")),
@@ -166,9 +174,12 @@ def _counts(stats: Mapping[str, Any], items: int, outputs: Sequence[str], models
         )
     lines += _broken(count("changes/broken"), count("changes/newly_broken"))
     if unseen := count("changes/kept"):
-        lines.append(f"kept:   {unseen:,} known pages were not read, and stay as they were")
+        lines.append(f"kept:   {counted(unseen, 'known pages')} not read, which stay as before")
     if "contentspider/index/upserted" in stats:
-        line = f"{count('index/upserted'):,} documents written, {count('index/deleted'):,} deleted"
+        line = (
+            f"{counted(count('index/upserted'), 'documents')} written, {count('index/deleted'):,}"
+            " deleted"
+        )
         if refused := count("index/refused"):
             line += f", {refused:,} refused (contentspider index verify lists them)"
         if foreign := count("index/foreign"):
@@ -184,8 +195,8 @@ def _broken(known: int, new: int) -> list[str]:
         return []
     since = f" ({new:,} of them from now on)" if new else ""
     line = (
-        f"broken: {known:,} addresses are known as broken{since}: they fail in each crawl, and are"
-        " requested less and less often (contentspider status lists them)"
+        f"broken: {counted(known, 'addresses')} known as broken{since}, which a crawl requests less"
+        " and less often, because they fail each time (contentspider status lists them)"
     )
     return [line]
 
@@ -194,7 +205,7 @@ def _refused(sites: Mapping[str, int]) -> list[str]:
     """Return a line about the *sites* whose models are refused in each crawl."""
     if not sites:
         return []
-    shown = [f"{site} (in {crawls:,} crawls)" for site, crawls in sorted(sites.items())]
+    shown = [f"{site} (in {counted(crawls, 'crawls')})" for site, crawls in sorted(sites.items())]
     more = f" and {len(sites) - MAX_SITES} more" if len(sites) > MAX_SITES else ""
     line = (
         f"refused: the models of {', '.join(shown[:MAX_SITES])}{more} are refused in each crawl,"
@@ -228,8 +239,8 @@ def _unrendered(failures: str) -> list[str]:
 def _routes(count: int) -> list[str]:
     """Return a line about the routes of scripts (`#/...`) that the crawl did not follow, if any."""
     line = (
-        f"routes: {count:,} addresses such as /#/page are not followed, because their pages are"
-        " made by scripts: crawl with --render always (docs/rendering.md)"
+        f"routes: {counted(count, 'addresses')} such as /#/page not followed, because scripts make"
+        " the pages: crawl with --render always (docs/rendering.md)"
     )
     return [line] if count else []
 
@@ -249,14 +260,16 @@ def _skipped(kinds: str) -> list[str]:
     return [f"skipped: {kinds} ({EXPLAINED})"] if kinds else []
 
 
+OTHER_LINKS_STATS = ENDLESS_STAT, DOCUMENTS_LEFT_STAT, ROUTES_LEFT_STAT, IMPOSSIBLE_STAT
+
+
 def _traps(stats: Mapping[str, Any]) -> list[str]:
     """Return lines about links that were not followed, and about endless address spaces."""
     links = "contentspider/links/"
     kinds = {
         name: count
         for name, count in stats.items()
-        if name.startswith(links)
-        and not name.startswith((ENDLESS_STAT, DOCUMENTS_LEFT_STAT, ROUTES_LEFT_STAT))
+        if name.startswith(links) and not name.startswith(OTHER_LINKS_STATS)
     }
     lines = []
     folders = [
@@ -269,7 +282,7 @@ def _traps(stats: Mapping[str, Any]) -> list[str]:
         shown = ", ".join(f"{folder} ({count:,})" for count, folder in largest[:MAX_SITES])
         more = f" and {len(folders) - MAX_SITES} more" if len(folders) > MAX_SITES else ""
         total = sum(count for count, _ in folders)
-        lines.append(f"endless: {total:,} addresses of copies were left out: {shown}{more}")
+        lines.append(f"endless: {counted(total, 'addresses')} of copies left out: {shown}{more}")
     if traps := by_kind(kinds, links):
         lines.append(f"links that looked like traps: {traps} (docs/stats.md explains them)")
     return lines
@@ -294,7 +307,9 @@ def _empty(stats: Mapping[str, Any]) -> list[str]:
     if not any(counts.values()):
         return []
     reasons = ", ".join(f"{count:,} {EMPTY[kind]}" for kind, count in counts.items() if count)
-    lines = [f"empty:  {sum(counts.values()):,} items have less than a sentence: {reasons}"]
+    lines = [
+        f"empty:  {counted(sum(counts.values()), 'items')} with less than a sentence: {reasons}"
+    ]
     lines += [
         f"        {count:,} with most text at {slot} (contentspider report shows pages)"
         for count, slot in _by_slot(stats, EMPTY_SLOTS)
@@ -305,7 +320,8 @@ def _empty(stats: Mapping[str, Any]) -> list[str]:
 def _directives(pages: int) -> list[str]:
     """Return a line if text of some *pages* was left out because their owners ask for it."""
     line = (
-        f"left:   text of {pages:,} pages is marked as not to be indexed (--no-directives keeps it)"
+        f"left:   text of {counted(pages, 'pages')} is marked as not to be indexed"
+        " (--no-directives keeps it)"
     )
     return [line] if pages else []
 
@@ -333,6 +349,31 @@ def _models(stats: Mapping[str, Any], models: str) -> str:
     return f"models: {models}/ ({learned} learned for this crawl, {saved} saved: {why})"
 
 
+def with_record(result: SiteResult, outcome: Outcome, record: Mapping[str, Any]) -> SiteResult:
+    """Return a *result* with what the *record* of its crawl (``--stats``) tells."""
+    stats = record["stats"]
+    quality = next(iter(site_qualities(stats)), None)
+    f1, f1_pages = quality[:2] if quality else (None, 0)
+    result = replace(
+        result,
+        items=items_output(stats),
+        # A page that stands before others, such as a login, does not count as a page of the site.
+        read=max(pages_read(stats) - sum(n for _, n in hidden_sites(stats).values()), 0),
+        pages=record["pages"],
+        changes={kind: stats.get(f"contentspider/changes/{kind}", 0) for kind in CHANGES},
+        f1=f1,
+        f1_pages=f1_pages,
+        relearned=stats.get("contentspider/sites/relearned", 0),
+        doubtful=tuple(doubtful_templates(stats)),
+        reasons=tuple(record["reasons"]),
+        warnings=tuple(record["warnings"]),
+        indexes=tuple(record["indexes"]),
+    )
+    if is_down(outcome, stats):
+        return replace(result, failures=1, down_since=result.started)
+    return result
+
+
 def site_qualities(stats: Mapping[str, Any]) -> list[tuple[float, int, str]]:
     """Return F1, number of measured pages (0: predicted) and name of each site, the worst first.
     Sites with an outdated model, whose F1 says nothing of the site's pages, are left out, and so
@@ -348,7 +389,11 @@ def _quality(stats: Mapping[str, Any]) -> list[str]:
     qualities = site_qualities(stats)
     shown = []
     for f1, pages, site in qualities[:MAX_SITES]:
-        how = f"measured on {pages} pages whose text it publishes" if pages else "predicted"
+        how = (
+            f"measured on {counted(pages, 'pages')} whose text it publishes"
+            if pages
+            else "predicted"
+        )
         shown.append(f"{site} F1 {f1:.3f} ({how})")
     if len(qualities) > MAX_SITES:
         shown.append(f"{len(qualities) - MAX_SITES} more")
@@ -366,7 +411,7 @@ def _quality(stats: Mapping[str, Any]) -> list[str]:
         for template in doubtful[:MAX_SLOTS]
     ]
     if len(doubtful) > MAX_SLOTS:
-        lines.append(f"        {len(doubtful) - MAX_SLOTS} more templates are doubtful")
+        lines.append(f"        and {counted(len(doubtful) - MAX_SLOTS, 'more templates')}")
     return lines
 
 
@@ -390,5 +435,8 @@ def _logins(hosts: int, renewals: int, left: int) -> list[str]:
     """
     if not hosts:
         return []
-    line = f"login:  at {hosts:,} hosts, renewed {renewals:,} times"
-    return [line + (f"; {left:,} addresses that end the session were left out" if left else "")]
+    line = f"login:  at {counted(hosts, 'hosts')}, renewed {renewals:,} times"
+    return [
+        line
+        + (f"; {counted(left, 'addresses')} that would end the session left out" if left else "")
+    ]

@@ -22,6 +22,7 @@ from w3lib.url import safe_url_string
 
 from contentspider.ground.addresses import is_web_address
 from contentspider.ground.atomic import write_json
+from contentspider.ground.counts import counted
 from contentspider.ground.errors import ContentSpiderError, UsageError
 from contentspider.ground.fetch import FAILURES, FetchError, exchange
 from contentspider.ground.useragent import user_agent
@@ -42,12 +43,19 @@ TIMEOUT_SECS = 20.0
 # A request that fails is repeated after each of these times.
 WAITS_SECS: Sequence[float] = (1, 2, 4, 8, 16, 32)
 BUSY = 429
+REFUSED_ALL = (401, 403, 404, 405, 410)  # other statuses from 400 on may be for one change only
 
 
 class WebhookError(ContentSpiderError):
     """A change was not delivered; the message says from where the next call continues."""
 
     code = "webhook"
+
+
+class ReceiverError(WebhookError):
+    """The receiver takes no change of any crawl: it does not answer, or refuses all requests."""
+
+    code = "webhook-receiver"
 
 
 class Webhook:
@@ -73,7 +81,7 @@ class Webhook:
             time.sleep(wait)
             problem = self._send(message_id, body)
         if problem:
-            raise WebhookError(problem)
+            raise ReceiverError(problem)
 
     def _send(self, message_id: str, body: bytes) -> str:
         """Send a request; return why it failed if a repetition may help, otherwise "".
@@ -91,16 +99,17 @@ class Webhook:
         try:
             status = exchange(self.url, TIMEOUT_SECS, True, "POST", body, headers).status
         except FetchError as error:
-            raise WebhookError(str(error)) from None
+            raise ReceiverError(str(error)) from None
         except FAILURES as error:
             return f"it cannot be reached ({error})"
         if 300 <= status < 400:
-            raise WebhookError(
+            raise ReceiverError(
                 f"it answers {status}, and redirects are not followed: give the address"
                 " that it redirects to"
             )
         if 400 <= status < 500 and status != BUSY:
-            raise WebhookError(f"it refuses the change with status {status}")
+            error_type = ReceiverError if status in REFUSED_ALL else WebhookError
+            raise error_type(f"it refuses the change with status {status}")
         return f"it answers {status}" if status >= 400 else ""
 
     def sign(self, message_id: str, timestamp: str, body: bytes) -> str:
@@ -141,8 +150,8 @@ def _deliver(
         try:
             webhook.post(change_id(crawl, record), message)
         except WebhookError as error:
-            raise WebhookError(
-                f"{webhook.name}: {error}. {delivered:,} changes were delivered. The next call"
+            raise type(error)(
+                f"{webhook.name}: {error}. {counted(delivered, 'changes')} delivered. The next call"
                 f" continues with change {record['seq']}"
             ) from None
         delivered += 1

@@ -1,5 +1,5 @@
 """Blocks that are content if others are: footnotes with a marker in the content, titles of boxes
-and tabs whose text is, terms and their definitions.
+and tabs whose text is, terms and their definitions, headings and labels within the content.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from contentspider.page.tree.tags import NOTE
 from contentspider.page.tree.text import is_word_char
 
 if TYPE_CHECKING:
-    from contentspider.page.tree.blocks import Block
+    from contentspider.page.tree.blocks import Block, PageBlocks
     from contentspider.site.arrays import Bools
 
 # A page with more notes has the small print of a product, or a list of sources. Such notes are
@@ -29,6 +29,8 @@ MAX_NOTES = 20
 TITLED = frozenset([DEFINITIONS, TERM, DEFINITION, DETAILS, PANEL, CITATION])
 # A longer text is not a title, nor a definition that is kept only for its term.
 MAX_TITLE_CHARS = 120
+LABELLING = frozenset(["h2", "h3", "h4", "h5", "h6"])
+COLONS = (":", "\uff1a")
 
 
 class Group(NamedTuple):
@@ -85,6 +87,29 @@ def with_titles(blocks: list[Block], kept: Bools) -> Bools:
         for number in missing:
             is_kept[number] = True
     return np.array(is_kept, dtype=bool)
+
+
+def with_labels(content: PageBlocks, kept: Bools) -> Bools:
+    """Return *kept*, extended by headings and labels that end with a colon, between kept texts of
+    the same element: each page of a site may have *Example 1:* in its content.
+    """
+    kept = kept.copy()
+    for number in (np.flatnonzero(kept[:-2] & ~kept[1:-1] & kept[2:]) + 1).tolist():
+        before, block, after = content.blocks[number - 1 : number + 2]
+        if block.links or len(block.text) > MAX_TITLE_CHARS:
+            continue
+        if block.tag in LABELLING or block.text.endswith(COLONS):
+            kept[number] = _is_beside(content, block, before) and _is_beside(content, block, after)
+    return kept
+
+
+def _is_beside(content: PageBlocks, block: Block, other: Block) -> bool:
+    """Tell whether another block stands in the element around a block, at any depth."""
+    around = content.parents[block.container]
+    container = other.container
+    while container > around:
+        container = content.parents[container]
+    return container == around and other.container != block.container
 
 
 def _has_words(block: Block) -> bool:

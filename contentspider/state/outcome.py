@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
+from contentspider.ground.counts import counted
 from contentspider.site.hidden import SHELL
-from contentspider.site.models.failures import MAX_SHARE
 
 # Scrapy's reason for a finished crawl, and ours for one that left unread pages or held items.
 FINISHED = "finished"
@@ -17,6 +17,8 @@ OUTAGE = "outage"  # only pages of hosts that were down for too long are left
 OUT_OF_MEMORY = "out_of_memory"  # the process reached its memory limit
 SHUTDOWN, MAX_PAGES, LIMIT_PREFIX = "shutdown", "max_pages", "closespider_"  # ends by the user
 LIMITS = (MAX_PAGES, *(LIMIT_PREFIX + what for what in ("timeout", "itemcount", "pagecount")))
+ACCEPT_GONE = "--accept-gone"  # accepts the pages that are doubted as gone
+FAILED = " failed"  # ends the reason of a crawl whose monitors failed
 FEW = 5  # so many known pages may be lost in any crawl, even of a small site
 MAX_GONE_SHARE = 0.3  # the loss of a larger share of the known pages is doubted
 MAX_LOST_SHARE = 0.1  # an output is replaced if at most this share is lost: some sites always fail
@@ -61,7 +63,7 @@ MEANINGS = {
     Outcome.OUT_OF_MEMORY: "out of memory: give the process more; --resume continues",
     Outcome.GONE_DOUBTED: (
         "gone doubted: the crawl is complete, but too many known pages would be gone at once, so"
-        " they stay; contentspider changes --accept-gone marks them as gone"
+        " they stay; contentspider changes CRAWL --accept-gone marks them as gone"
     ),
     Outcome.INDEX_BEHIND: (
         "index behind: the crawl is complete, but a search index was not brought up to date, has"
@@ -86,8 +88,19 @@ NOT_RENDERED = "not_rendered"
 RETRIED = (408, 429, 500, 502, 503, 504, 522, 524)
 STATUSES = tuple(map("status_{}".format, RETRIED))
 TRANSIENT = ("timeout", "unreachable", "broken", "cut_short", "busy", NOT_RENDERED, *STATUSES)
+# Kinds of failures that come from a server without an answer, or from one that is broken. All
+# others (a refused login, 403, 404, 429, ...) come from a site that is up.
+NO_ANSWER = ("timeout", "unreachable", "broken", "cut_short")
+SERVER_ERROR = "status_5"
+UNREAD_STAT = "contentspider/pages/unread/"
+# Followed by a host that answered 429 for longer than the crawl waits: the seconds of the last
+# pause that it asked for (0: it named none).
+LIMITED_STAT = "contentspider/hosts/limited/"
+# Followed by the URL of an index that could not be updated: why, and what to do.
+BEHIND_STAT = "contentspider/index/behind/"
 # The numbers of addresses of links that are not followed: of documents, and of routes of scripts.
 DOCUMENTS_LEFT_STAT = "contentspider/links/documents_left_out"
+IMPOSSIBLE_STAT = "contentspider/links/impossible"
 ROUTES_LEFT_STAT = "contentspider/links/routes_left_out"
 # Followed by the kind (`SHELL`, `WALL`), a slash, and the site that hides its pages so: the number
 # of addresses that gave the same page.
@@ -96,6 +109,8 @@ HIDDEN_STAT = "contentspider/hidden/"
 # measured on (0: it is predicted), and the number of pages that the site was learned from.
 F1_STAT, PAGES_STAT = "contentspider/quality/f1/", "contentspider/quality/pages/"
 LEARNED_STAT = "contentspider/quality/learned/"
+# Followed by a site whose corrections do not follow its moved pages: what to do.
+LEFT_OVERRIDES_STAT = "contentspider/overrides/left/"
 # Stats of a doubtful template, followed by the site, a slash, and the slot where its pages have
 # most of their text: the number of pages, and what to look at (see `DoubtfulTemplate`).
 DOUBTFUL_STAT, DOUBT_STAT = "contentspider/quality/doubtful/", "contentspider/quality/doubt/"
@@ -107,6 +122,8 @@ CAPPED_STAT = "contentspider/robots/delay_capped/"
 # led to nothing but copies.
 ENDLESS_STAT = "contentspider/links/copies/"
 
+# Items that `CONTENTSPIDER_ONLY` left out at the end of the crawl.
+LEFT_OUT_STAT = "contentspider/items/left_out"
 # The number of items that could not be made because of errors. Followed by a slash and an address:
 # one of their pages.
 UNFILLED_STAT = "contentspider/items/unfilled"
@@ -120,6 +137,8 @@ UNLEARNED_FACT = "unlearned"
 SKIPPED_STAT = "contentspider/pages/skipped/"
 # The reason of an address that is known as broken, and waits or failed again.
 KNOWN_BROKEN = "known_broken"
+# The reason for a failure of this crawl's own components begins with this text.
+OUR_FAILURE = "own failure: "
 REPORTED = (KNOWN_BROKEN, "duplicate", "pdf", "document", "logout", "login_form")
 # Followed by how the browser failed to load a page.
 RENDER_FAILED_STAT = "contentspider/render/failed/"
@@ -188,16 +207,23 @@ class Ending:
 
     def may_replace(self, is_there: bool) -> bool:
         """Tell whether the items may be written to an output. *is_there* tells that an output
-        exists, and would be replaced.
+        exists, and would be replaced: by no part of a crawl, unless the user has set its limits.
         """
         if not self.read:
             return False
-        if not is_there or self.reason in (SHUTDOWN, MAX_PAGES) or self._is_limited:
+        if not is_there or self.reason == MAX_PAGES or self._is_limited:
             return True
         if self.misses_known_pages:
             return False
         lost = self.queued + self.unread - self.never_read + self.held
         return self.reason in (FINISHED, OUTAGE) and lost <= MAX_LOST_SHARE * self.read
+
+
+def items_output(stats: Mapping[str, Any]) -> int:
+    """Return how many items a run has output: those that have passed the pipelines, without those
+    of `CONTENTSPIDER_ONLY` whose pages turned out to be unchanged.
+    """
+    return int(stats.get("item_scraped_count", 0) - stats.get(LEFT_OUT_STAT, 0))
 
 
 def pages_read(stats: Mapping[str, Any]) -> int:
@@ -211,10 +237,39 @@ def pages_read(stats: Mapping[str, Any]) -> int:
 
 
 def is_down(outcome: Outcome, stats: Mapping[str, Any]) -> bool:
-    """Tell whether a run has read no page, because its site did not answer."""
-    failed = stats.get(STATS_PREFIX + "unread") or stats.get("contentspider/hosts/down")
-    is_lost = outcome in (Outcome.NOTHING_READ, Outcome.INCOMPLETE)
-    return bool(is_lost and failed and not pages_read(stats))
+    """Tell whether a run has read no page, because its site did not answer. A site that refuses
+    (401, 403, 404, 429, a failed login) is up.
+    """
+    if outcome not in (Outcome.NOTHING_READ, Outcome.INCOMPLETE) or pages_read(stats):
+        return False
+    if limited_hosts(stats) or stats.get(LOGINS_STAT + "failed"):
+        return False
+    kinds = [
+        name.removeprefix(UNREAD_STAT)
+        for name, count in stats.items()
+        if count and name.startswith(UNREAD_STAT)
+    ]
+    if not all(kind in NO_ANSWER or kind.startswith(SERVER_ERROR) for kind in kinds):
+        return False
+    is_lost = stats.get(STATS_PREFIX + "unread") or stats.get("contentspider/hosts/down")
+    return bool(kinds or is_lost)
+
+
+def limited_hosts(stats: Mapping[str, Any]) -> dict[str, float]:
+    """Return the hosts that answered 429 for longer than the crawl waits, each with the seconds of
+    the pause that it asks for (0: it names none).
+    """
+    names = (name for name in stats if name.startswith(LIMITED_STAT))
+    return {name.removeprefix(LIMITED_STAT): stats[name] for name in names}
+
+
+def _limits(stats: Mapping[str, Any]) -> list[str]:
+    """Return a sentence for each host that limits requests."""
+    return [
+        f"{host} answers 429 (too many requests), and asks for"
+        + (f" a pause of {seconds:.0f} s (Retry-After)" if seconds else " no certain pause")
+        for host, seconds in limited_hosts(stats).items()
+    ]
 
 
 def by_kind(stats: Mapping[str, Any], prefix: str, without: Collection[str] = ()) -> str:
@@ -264,7 +319,7 @@ class DoubtfulTemplate:
     doubt: str
 
     def __str__(self) -> str:
-        where = f"{self.pages:,} pages of {self.site} with most text at {self.slot}"
+        where = f"{counted(self.pages, 'pages')} of {self.site} with most text at {self.slot}"
         return f"{where}; {self.doubt}"
 
 
@@ -288,8 +343,11 @@ class Remaining:
     held: int = 0
 
 
-def decide(stats: Mapping[str, Any], remaining: Remaining) -> tuple[Outcome, list[str]]:
-    """Return the outcome of a crawl and the reasons, from Scrapy's *stats* and the book.
+def decide(
+    stats: Mapping[str, Any], remaining: Remaining, crawl: str = "CRAWL"
+) -> tuple[Outcome, list[str]]:
+    """Return the outcome of a crawl and the reasons, from Scrapy's *stats* and the book. *crawl* is
+    its name, for commands that the reasons advise.
 
     The outcome is the worst problem. The reasons are of all problems, the worst first.
     """
@@ -300,7 +358,7 @@ def decide(stats: Mapping[str, Any], remaining: Remaining) -> tuple[Outcome, lis
     ending, hidden = _ending(stats, remaining), (Outcome.CONTENT_HIDDEN, _hidden(stats))
     # A crawl that did not end has read too little to say that the rest is hidden.
     problems += [ending] if ending[0] is Outcome.INTERRUPTED else _told_once(hidden, ending)
-    problems += _complete(stats)
+    problems += _complete(stats, crawl)
     causes = [(outcome, reasons) for outcome, reasons in problems if reasons]
     if not causes:
         return Outcome.COMPLETE, []
@@ -311,13 +369,20 @@ def _ending(stats: Mapping[str, Any], remaining: Remaining) -> tuple[Outcome, li
     """Return the outcome of a crawl that did not read all pages, and the reasons, if any."""
     if stats.get("finish_reason") in (SHUTDOWN, None):  # at a second signal Scrapy sets no reason
         return Outcome.INTERRUPTED, [
-            f"{remaining.queued} addresses in the queue, {remaining.held} items held"
+            (
+                f"{counted(remaining.queued, 'addresses')} in the queue,"
+                f" {counted(remaining.held, 'items')} held"
+            )
         ]
-    is_resumed = stats.get("contentspider/book/resumed")
+    ending = Ending.from_stats(stats)
+    is_resumed = stats.get("contentspider/book/resumed") and (
+        ending.read or not (ending.unread or ending.queued)
+    )
     read = stats.get("item_scraped_count") or stats.get("contentspider/items/unchanged")
     if not (read or is_resumed or remaining.held):
         skipped = skipped_kinds(stats)
-        return Outcome.NOTHING_READ, ["no page was read" + (f" ({skipped})" if skipped else "")]
+        reasons = _limits(stats) or ["no page was read" + (f" ({skipped})" if skipped else "")]
+        return Outcome.NOTHING_READ, reasons
     return Outcome.INCOMPLETE, _lost(stats, remaining)
 
 
@@ -336,8 +401,8 @@ def _hidden(stats: Mapping[str, Any]) -> list[str]:
     is_rendered = bool(stats.get("contentspider/render/pages"))
     is_broken = bool(render_failures(stats))
     return [
-        f"{count:,} addresses of {site} {_hiding(kind, is_rendered, is_broken)}. Nothing of it was"
-        " written; if this is the whole site, --force writes it"
+        f"{counted(count, 'addresses')} of {site} {_hiding(kind, is_rendered, is_broken)}. Nothing"
+        " of it was written; if this is the whole site, --force writes it"
         for site, (kind, count) in sorted(hidden_sites(stats).items())
     ]
 
@@ -366,26 +431,55 @@ def _hiding(kind: str, is_rendered: bool, is_broken: bool) -> str:
     return f"give {page}: {wall}"
 
 
-def _complete(stats: Mapping[str, Any]) -> list[tuple[Outcome, list[str]]]:
+def _complete(stats: Mapping[str, Any], crawl: str) -> list[tuple[Outcome, list[str]]]:
     """Return the problems, of a crawl that may be complete, that need a person's attention."""
     doubted = stats.get("contentspider/changes/doubted", 0)
     failed = stats.get("contentspider/monitors/failed", 0)
-    gone = f"{doubted:,} known pages would be gone, too many at once (changes --accept-gone)"
+    gone = (
+        f"{counted(doubted, 'known pages')} would be gone, too many at once (if they really are"
+        f" gone: contentspider changes {crawl} {ACCEPT_GONE})"
+    )
     return [
         (Outcome.GONE_DOUBTED, [gone] if doubted else []),
         (Outcome.INDEX_BEHIND, _behind(stats)),
-        (Outcome.MONITOR_FAILED, [f"{failed} monitors failed"] if failed else []),
+        (Outcome.MONITOR_FAILED, [counted(failed, "monitors") + FAILED] if failed else []),
     ]
+
+
+def left_overrides(stats: Mapping[str, Any]) -> list[str]:
+    """Return what to do with the corrections of sites whose pages have moved away."""
+    return [str(text) for name, text in stats.items() if name.startswith(LEFT_OVERRIDES_STAT)]
+
+
+def without_doubt(outcome: str, reasons: Iterable[str]) -> tuple[str, tuple[str, ...]]:
+    """Return the outcome and the reasons of a crawl after a person has accepted that the pages
+    which it doubted are gone. *outcome* is the name of one, in small letters.
+    """
+    left = tuple(reason for reason in reasons if ACCEPT_GONE not in reason)
+    if outcome != Outcome.GONE_DOUBTED.name.lower():
+        return outcome, left
+    now = Outcome.COMPLETE
+    if left:  # in the order of `_complete`
+        is_monitor = all(reason.endswith(FAILED) for reason in left)
+        now = Outcome.MONITOR_FAILED if is_monitor else Outcome.INDEX_BEHIND
+    return now.name.lower(), left
 
 
 def _behind(stats: Mapping[str, Any]) -> list[str]:
     """Return the reasons why search indexes differ from the book."""
-    counts = {
-        "search indexes were not brought up to date": stats.get("contentspider/index/failed", 0),
-        "documents in search indexes may be old": stats.get("contentspider/index/kept", 0),
-        "documents were refused by search indexes": stats.get("contentspider/index/refused", 0),
+    kinds = {
+        "kept": ("documents", "in search indexes may be old"),
+        "refused": ("documents", "refused by search indexes"),
     }
-    return [f"{count:,} {what}" for what, count in counts.items() if count]
+    failed = [str(text) for name, text in stats.items() if name.startswith(BEHIND_STAT)]
+    return failed + _told(
+        (stats.get(f"contentspider/index/{kind}", 0), what) for kind, what in kinds.items()
+    )
+
+
+def _told(counts: Iterable[tuple[int, tuple[str, str]]]) -> list[str]:
+    """Return a phrase for each count that is not zero: the number, the noun, and the predicate."""
+    return [f"{counted(count, nouns)} {what}" for count, (nouns, what) in counts if count]
 
 
 def _errors(stats: Mapping[str, Any]) -> list[str]:
@@ -397,32 +491,42 @@ def _unwritten(stats: Mapping[str, Any]) -> list[str]:
     """Return the reason why an output lacks items, if one does."""
     failed_feeds = (name for name in stats if name.startswith("feedexport/failed_count"))
     count = stats.get(OUTPUTS_STAT, 0) + sum(stats[name] for name in failed_feeds)
-    return [f"{count:,} outputs could not be written; the log above says why"] if count else []
+    return _told([(count, ("outputs", "could not be written; the log above says why"))])
 
 
 # Followed by the reason why an item has less than a sentence; `DROPPED`: its page has prose.
 EMPTY_STAT = "contentspider/pages/empty/"
 DROPPED = "dropped"
 EMPTIED = (
-    "items have less than a sentence, though their pages have prose (contentspider report shows"
-    " what the site's model drops)"
+    "items",
+    (
+        "with less than a sentence, of pages with prose (contentspider report shows what the site's"
+        " model drops)"
+    ),
 )
-UNSEEN = "known pages were not read, and stay as they were (--force accepts the loss in the output)"
+UNSEEN = "known pages", "not read, which stay as before (--force accepts the loss in the output)"
+UNLEARNED = "sites", "could not be learned again, or the new model not be saved"
+UNREAD = "pages", "could not be read for reasons that may pass"
+REFUSED = "sites", "with a refused model, whose pages were judged one by one"
 # Stats that make a crawl incomplete, with the reason that is shown.
 REFUSED_STAT = "contentspider/models/refused"
 # Followed by a site whose models are known to be refused: the number of crawls in a row before.
 KNOWN_REFUSED_STAT = "contentspider/changes/refused/"
 LOSSES = {
-    "contentspider/sites/failed": "sites were not learned, and their items not filtered",
-    "contentspider/overrides/broken": "sites' overrides (overrides.toml) could not be used",
+    "contentspider/sites/failed": ("sites", "not learned, with unfiltered items"),
+    "contentspider/overrides/broken": ("sites", "with overrides.toml that could not be used"),
     "contentspider/remote/unsent": (
-        "models or books could not be sent to their store; they are stored on this machine"
+        "files",
+        "of models or books not sent to their store; they are stored on this machine",
     ),
-    "spider_exceptions/count": "pages broke the spider",
-    "contentspider/items/lost": "items were lost to errors",
-    UNFILLED_STAT: "items could not be made; the book keeps their pages as they were",
-    LOGINS_STAT + "failed": "hosts could not be logged in to",
-    "contentspider/hosts/down": "hosts did not answer for longer than the crawl waits",
+    "spider_exceptions/count": ("pages", "broke the spider"),
+    "contentspider/items/lost": ("items", "lost to errors"),
+    UNFILLED_STAT: ("items", "could not be made; the book keeps the pages as before"),
+    LOGINS_STAT + "failed": ("hosts", "could not be logged in to"),
+    "contentspider/hosts/down": (
+        "hosts",
+        "did not answer, or asked for a pause, for longer than the crawl waits",
+    ),
 }
 
 
@@ -437,6 +541,8 @@ def _unseen(stats: Mapping[str, Any]) -> int:
 def _emptied(stats: Mapping[str, Any]) -> int:
     """Return how many items lost all prose of their pages; 0 if they are few."""
     count: int = stats.get(EMPTY_STAT + DROPPED, 0)
+    from contentspider.site.models.failures import MAX_SHARE  # loads how pages are read
+
     is_large = count > max(FEW, MAX_SHARE * stats.get("item_scraped_count", 0))
     return count if is_large else 0
 
@@ -460,21 +566,21 @@ def _refused(stats: Mapping[str, Any]) -> int:
 
 def _lost(stats: Mapping[str, Any], remaining: Remaining) -> list[str]:
     # The book excludes pages that were read at a second attempt; the stats do not.
-    failed = sum(stats.get(f"contentspider/pages/unread/{kind}", 0) for kind in TRANSIENT)
+    failed = sum(stats.get(UNREAD_STAT + kind, 0) for kind in TRANSIENT)
     unread = stats.get("contentspider/book/unread", failed)
     reason = stats.get("finish_reason")
     unlearned = stats.get(STATS_PREFIX + "unlearned", 0)
     losses = [
-        (unlearned, "sites could not be learned again, or their new models not be saved"),
-        (unread, "pages could not be read for reasons that may pass"),
+        (unlearned, UNLEARNED),
+        (unread, UNREAD),
         (_unseen(stats), UNSEEN),
         (_emptied(stats), EMPTIED),
-        (_refused(stats), "sites' models were refused, so that their pages were judged one by one"),
+        (_refused(stats), REFUSED),
         *((stats.get(name, 0), what) for name, what in LOSSES.items()),
-        (remaining.queued if reason not in LIMITS else 0, "addresses are in the queue"),
-        (remaining.held, "items are held"),
+        (remaining.queued if reason not in LIMITS else 0, ("addresses", "in the queue")),
+        (remaining.held, ("items", "held")),
     ]
-    reasons = [f"{count:,} {what}" for count, what in losses if count]
+    reasons = [*_limits(stats), *_told(losses)]
     if reason not in (FINISHED, OUTAGE, *LIMITS):
         reasons.append(f"Scrapy ended it ({reason})")
     return reasons

@@ -18,16 +18,11 @@ import pytest
 from contentspider.index.engine import Engine, Query, create_engine
 from contentspider.index.errors import EngineError
 from contentspider.index.filters import Comparison, FilterError, Order
+from contentspider.index.marks import VERSION, SchemaMismatchError
 from contentspider.index.own_fields import types_of
 from contentspider.index.reader import IndexReader
 from contentspider.index.result_rows import result_rows
-from contentspider.index.schema import (
-    FACETS,
-    VERSION,
-    Document,
-    SchemaMismatchError,
-    document_fields,
-)
+from contentspider.index.schema import FACETS, Document, document_fields
 from contentspider.index.sync import upsert_in_halves
 from contentspider.index.synonyms import parse_synonyms
 
@@ -707,7 +702,7 @@ class EngineContract:
     ) -> None:
         engine.set_mark("e.org", "mark")
         engine.close()
-        monkeypatch.setattr("contentspider.index.schema.VERSION", 99)
+        monkeypatch.setattr("contentspider.index.marks.VERSION", 99)
         for is_writer in (False, True):
             reopened = create_engine(url)
             with pytest.raises(

@@ -6,7 +6,7 @@ import re
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import nh3
@@ -20,6 +20,7 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.routing import Route
 
 from contentspider.ground.addresses import split_address
+from contentspider.ground.counts import counted
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.index.engine import Query
 from contentspider.index.errors import EngineDownError, EngineError
@@ -35,12 +36,15 @@ from contentspider.web.metrics import CONTENT_TYPE, Metrics
 from contentspider.web.openapi import describe_api
 from contentspider.web.search_links import (
     MAX_OWN_FIELDS,
+    MAX_VALUES,
+    SITE,
     chosen_links,
     facet_links,
     order_links,
     query_parameters,
     results_address,
 )
+from contentspider.web.site_names import site_names
 from contentspider.web.site_pages import SitePages
 from contentspider.web.trial_pages import TrialPages
 
@@ -182,6 +186,7 @@ class Pages:
             lstrip_blocks=True,
         )
         environment.globals["has_index"] = has_index
+        environment.filters["counted"] = counted
         self._template = environment.get_template
 
     async def style(self, request: Request) -> Response:
@@ -211,11 +216,11 @@ class Pages:
         is_empty = not (query.words or query.filters or query.comparisons or query.order)
         if is_empty and is_page:
             return self.html("search.html", query=query, results=None, parameters=[])
-        results, own_types = await self._call_index(partial(_search, query, is_page))
+        results, own_types, names = await self._call_index(partial(_search, query, is_page))
         rows = await run_in_threadpool(result_rows, query, results)
         if not is_page:
-            names = ("total", "facets", "corrected", "note")
-            values = {name: getattr(results, name) for name in names}
+            told = ("total", "facets", "corrected", "note")
+            values = {name: getattr(results, name) for name in told}
             return JSONResponse(values | {"results": [row.to_dict() for row in rows]})
         return self.html(
             "search.html",
@@ -225,9 +230,9 @@ class Pages:
             parameters=query_parameters(query),
             address=partial(results_address, query),
             last=min(results.total, MAX_OFFSET + query.limit),
-            facets=facet_links(query, results),
+            facets=facet_links(query, results, names),
             orders=order_links(query, results, own_types),
-            chosen=chosen_links(query),
+            chosen=chosen_links(query, names),
             fields_line=fields_line,
             web_link=web_link,
         )
@@ -284,15 +289,17 @@ def web_link(url: str) -> str:
 
 def _search(
     query: Query, is_page: bool, engine: Engine
-) -> tuple[Results, Mapping[str, Sequence[str]]]:
+) -> tuple[Results, Mapping[str, Sequence[str]], Mapping[str, str]]:
     """Return the results of a query, and for the search page the types of the own fields of the
-    index. There the texts of own fields are counted, too.
+    index, and the names of sites. There the texts of own fields are counted, too.
     """
     if not is_page:
-        return engine.search(query), {}
+        return engine.search(query), {}, {}
     own_types = engine.own_types()
     counted = [name for name, types in own_types.items() if TEXT in types]
-    return engine.search(replace(query, counted=counted[:MAX_OWN_FIELDS])), own_types
+    results = engine.search(replace(query, counted=counted[:MAX_OWN_FIELDS]))
+    sites = {*islice(results.facets[SITE], MAX_VALUES), *query.conditions.get(SITE, ())}
+    return results, own_types, site_names(engine, sites)
 
 
 def parse_query(request: Request) -> Query:

@@ -7,7 +7,7 @@ from collections import Counter
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
+from operator import methodcaller
 from typing import TYPE_CHECKING, Any
 
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
@@ -15,7 +15,7 @@ from prometheus_client.core import GaugeMetricFamily
 
 from contentspider.ground.errors import DAMAGE, ContentSpiderError
 from contentspider.index.engine import Query
-from contentspider.index.sync import Mark
+from contentspider.index.marks import changes_behind
 from contentspider.site.models.folder import read_manifest
 from contentspider.site.own.quality import Quality
 from contentspider.state.crawls.books import read_book
@@ -137,8 +137,8 @@ class Metrics:
             yield "contentspider_index_documents", [site], count
         for path in self.books:
             with suppress(ContentSpiderError), closing(Entries(path)) as entries:
-                mark = Mark.load(call_index(partial(_mark, crawl=path.stem)))
-                behind = entries.count(after=mark.stand.seq if mark else 0)
+                mark = call_index(methodcaller("mark", path.stem))
+                behind = changes_behind(entries, mark)
                 yield "contentspider_index_changes_behind", [path.stem], behind
 
 
@@ -150,10 +150,6 @@ def _counting(unreadable: Counter[str], kind: str) -> Iterator[None]:
     except (ContentSpiderError, FileNotFoundError, *DAMAGE) as error:
         logger.info("a %s is left out of the metrics: %s", kind, error)
         unreadable[kind] += 1
-
-
-def _mark(engine: Engine, crawl: str) -> str:
-    return engine.mark(crawl)
 
 
 def _families(

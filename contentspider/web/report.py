@@ -8,19 +8,21 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from contentspider.ground.atomic import replacing
+from contentspider.ground.counts import counted
 from contentspider.ground.errors import ContentSpiderError, NotEnoughTextError
-from contentspider.page.input.files import html_files, read_pages
+from contentspider.page.input.files import read_pages
 from contentspider.page.tree.resolver import Resolver
 from contentspider.site.fields.site_fields import FIELD_NAMES
 from contentspider.site.images import picture_key
 from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.learn.options import LearningOptions
+from contentspider.site.learn.sampling import CountingPages
 from contentspider.site.models.record import page_fields
 from contentspider.site.models.summary import main_slot
 from contentspider.site.override_effects import override_effects
@@ -51,28 +53,40 @@ PICTURES = 50
 BINS = 10
 
 
-def write_report(folder: Path, models: Path, output: Path) -> list[Extraction]:
-    """Learn a site from its HTML files in *folder*, and write its report to *output*.
+class Reported(NamedTuple):
+    """The *extractions* of the pages of a report, which may be a sample of *total* pages."""
 
-    Overrides are read from *models*. Returns the extractions of the pages, or of a sample of many
-    pages.
+    extractions: list[Extraction]
+    total: int
+
+    def __str__(self) -> str:
+        pages = len(self.extractions)
+        if pages == self.total:
+            return counted(pages, "pages")
+        return f"a sample of {pages:,} of {counted(self.total, 'pages')}"
+
+
+def write_report(folder: Path, models: Path, output: Path) -> Reported:
+    """Learn a site from its HTML files in *folder*, and write its report to *output*. Overrides are
+    read from *models*.
     """
-    site, files = folder.resolve().name, list(html_files(folder))
+    site = folder.resolve().name
     overrides = ModelStore(models).overrides(site)
     learner = SiteLearner(site)
-    pages = learner.sample(read_pages(folder, files, overrides=overrides))
+    counting = CountingPages(read_pages(folder, overrides=overrides))
+    pages = learner.sample(counting)
     if not pages:
         raise ContentSpiderError(
             f"{folder} has no pages with text: name a folder of HTML files, or a crawl"
         )
-    return _write(output, learner, learner.fit(pages), pages, len(files), overrides)
+    return _write(output, learner, learner.fit(pages), pages, counting.with_text, overrides)
 
 
-def write_crawl_report(crawl: Path, models: Path, site: str, output: Path) -> list[Extraction]:
+def write_crawl_report(crawl: Path, models: Path, site: str, output: Path) -> Reported:
     """Write the report of a site of a crawl, from the pages in the crawl's book.
 
     *site* may be "" if the crawl has only one site. The report uses the site's model in *models*,
-    or learns a model. Returns the extractions of the pages.
+    or learns a model.
     """
     site_key, pages = crawled_pages(crawl, site)
     with closing(read_book(crawl)) as book:
@@ -91,12 +105,12 @@ def _write(
     pages: Sequence[Page],
     total: int,
     overrides: Overrides | None,
-) -> list[Extraction]:
+) -> Reported:
     pages = [page for page in pages if page.content.blocks]
     text = site_report(learner, model, pages, total, overrides)
     with replacing(output) as file:
         file.write(text.encode("utf-8", "replace"))  # pages may contain lone surrogates
-    return list(map(model.extract, pages))
+    return Reported(list(map(model.extract, pages)), total)
 
 
 def site_report(
@@ -121,6 +135,7 @@ def site_report(
     shares = [page["kept_chars"] / (page["kept_chars"] + page["dropped_chars"]) for page in rows]
     loader = PackageLoader("contentspider.web", "templates")
     environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined)
+    environment.filters["counted"] = counted
     return environment.get_template("report.html").render(
         site=model.site,
         model=model,
@@ -160,7 +175,7 @@ def _clusters(
     """Return the rows of the clusters with the highest scores, and the number of other clusters."""
     pages = [extraction.page for extraction in extractions]
     is_kept = np.concatenate([extraction.kept for extraction in extractions])
-    site = gather([page.content for page in pages], [page.hints for page in pages])
+    site = gather(pages)
     label_probabilities = learner.label(pages, site).probabilities
     model_probabilities = np.concatenate([model.probabilities(page) for page in pages])
     weights = np.sqrt(site.chars)

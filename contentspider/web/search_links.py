@@ -10,6 +10,7 @@ from contentspider.index.filters import Comparison, Order
 from contentspider.index.own_fields import DATE, NUMBER
 from contentspider.index.result_rows import SHOWN_DATES
 from contentspider.index.schema import DATE_FIELDS
+from contentspider.web.site_names import host_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 FACET_NAMES = {"site": "Sites", "language": "Languages", "page_type": "Types"}
 DATE_NAMES = {"published_at": "published", "modified_at": "modified"}
-OWN_FACET = "fields."
+SITE, OWN_FACET = "site", "fields."
 MAX_VALUES = 12  # of a facet
 MAX_VALUE_CHARS = 100  # of a value of an own field that has a link
 MAX_OWN_FIELDS = 10  # that are counted, or that order results
@@ -26,17 +27,21 @@ MAX_OWN_FIELDS = 10  # that are counted, or that order results
 
 class Choice(NamedTuple):
     """A link that narrows or orders results: its *text*, the number of *pages* that it leads to
-    (0: not shown), its *address*, and whether it *is_chosen* now.
+    (0: not shown), its *address*, and whether it *is_chosen* now. A *note* tells texts apart.
     """
 
     text: str
     pages: int
     address: str
     is_chosen: bool
+    note: str = ""
 
 
-def facet_links(query: Query, results: Results) -> dict[str, list[Choice]]:
-    """Return the links that narrow results by each facet, by the heading of the facet.
+def facet_links(
+    query: Query, results: Results, names: Mapping[str, str]
+) -> dict[str, list[Choice]]:
+    """Return the links that narrow results by each facet, by the heading of the facet. *names* are
+    those of sites.
 
     A facet of one value gets no links, since it narrows nothing. Neither does an own field whose
     texts are all different. Long texts have none.
@@ -50,14 +55,26 @@ def facet_links(query: Query, results: Results) -> dict[str, list[Choice]]:
         elif len(counts) > 1:
             links[FACET_NAMES[facet]] = [
                 Choice(
-                    value,
+                    _shown(facet, value, names),
                     count,
                     results_address(query, 0, **{facet: value}),
                     query.filters.get(facet) == value,
+                    _host_beside(facet, value, names),
                 )
                 for value, count in list(counts.items())[:MAX_VALUES]
             ]
     return links
+
+
+def _shown(facet: str, value: str, names: Mapping[str, str]) -> str:
+    """Return how a value of a facet is shown: a site by its name."""
+    return names.get(value, value) if facet == SITE else value
+
+
+def _host_beside(facet: str, value: str, names: Mapping[str, str]) -> str:
+    """Return the host of a site that is shown by another name, else ""."""
+    host = host_of(value)
+    return host if facet == SITE and _shown(facet, value, names) != host else ""
 
 
 def _own_choices(query: Query, name: str, counts: Mapping[str, int]) -> list[Choice]:
@@ -106,10 +123,12 @@ def order_links(
     ]
 
 
-def chosen_links(query: Query) -> list[Choice]:
-    """Return for each filter of a query the link to the results without it."""
+def chosen_links(query: Query, names: Mapping[str, str]) -> list[Choice]:
+    """Return for each filter of a query the link to the results without it. *names* are those of
+    sites.
+    """
     facets = [
-        Choice(str(value), 0, results_address(query, 0, **{name: ""}), True)
+        Choice(_shown(name, str(value), names), 0, results_address(query, 0, **{name: ""}), True)
         for name, value in query.filters.items()
     ]
     own = [

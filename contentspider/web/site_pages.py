@@ -5,6 +5,7 @@ of each.
 from __future__ import annotations
 
 import tempfile
+from collections import Counter
 from contextlib import closing, suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -18,7 +19,7 @@ from starlette.routing import Route
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.index.engine import Query
 from contentspider.recrawl.changes import CHANGES, UNCHANGED
-from contentspider.run.overview import SiteOverview, overview, overview_cells
+from contentspider.run.overview import FINE, SiteOverview, overview, overview_cells
 from contentspider.run.results import LOGS
 from contentspider.state.crawls.books import read_book
 from contentspider.state.crawls.entries import last_crawl
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 MAX_LOG_BYTES = 200_000
 MAX_ROWS = 500
 PLOTTED_CRAWLS = 40
-WIDTH, HEIGHT = 160, 36
+WIDTH, HEIGHT = 96, 24
 # The report has its styles in it, and nothing else that it loads.
 REPORT_POLICY = "sandbox allow-same-origin; default-src 'none'; style-src 'unsafe-inline'"
 NO_CRAWL = "There is no crawl of this name."
@@ -81,13 +82,17 @@ class SitePages:
             status = [asdict(site) for site in sites]
             return JSONResponse({"sites": counts, "crawls": told, "status": status})
         rows = await run_in_threadpool(lambda: [self._row(site) for site in sites])
-        return self._html("sites.html", sites=counts, rows=rows)
+        summary = _counts(rows)
+        return self._html("sites.html", sites=counts, rows=rows, counts=summary)
 
     def _row(self, site: SiteOverview) -> dict[str, Any]:
         """Return the values of a site's row in the table of sites."""
         book = self._books[site.site]
+        texts = [*site.reasons, *site.warnings, *filter(None, [site.index_error])]
         return {
             "site": site,
+            "kind": "" if site.is_fine else "doubtful" if site.outcome in FINE else "bad",
+            "texts": [] if site.is_fine else texts,
             "cells": dict(overview_cells(site)),
             "plot": plot(_history(book), site.pages or 0),
             "has_log": self._log_of(book).is_file(),
@@ -129,11 +134,22 @@ class SitePages:
         return book.parent / LOGS / f"{book.stem}.log"
 
 
+def _counts(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, int]]:
+    """Return how many sites have each outcome that needs a look, and how many are fine."""
+    bad = [row for row in rows if row["kind"] == "bad"]
+    counts = Counter(
+        "down" if row["site"].down_since else str(row["cells"]["outcome"]) for row in bad
+    )
+    for kind, words in (("doubtful", "with doubts"), ("", "fine")):
+        counts[words] = sum(row["kind"] == kind for row in rows)
+    return [(words, count) for words, count in counts.items() if count]
+
+
 def _changes(path: Path) -> list[list[str]]:
     kinds = [kind for kind in CHANGES if kind != UNCHANGED]
     with closing(read_book(path)) as book:
         records = list(book.changes.records(kinds=kinds))[-MAX_ROWS:]
-        return change_rows(book.known, reversed(records))
+        return change_rows(book, reversed(records))
 
 
 def _history(path: Path) -> list[tuple[str, dict[str, int]]]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, cast
 
+from contentspider.ground.counts import counted
 from contentspider.ground.errors import ContentSpiderError, NotEnoughTextError
 from contentspider.ground.fetch import KINDS, Fetched, fetch
 from contentspider.page.input.documents import TYPES as DOCUMENT_TYPES
@@ -254,7 +255,7 @@ async def _crawl(
     async def follow() -> None:
         async for line in cast("asyncio.StreamReader", process.stderr):
             if progress := PROGRESS.match(line.decode("utf-8", "replace").strip()):
-                report(f"{progress[1]} of up to {more_pages + 1} pages read")
+                report(f"{progress[1]} of up to {counted(more_pages + 1, 'pages')} read")
 
     try:
         await asyncio.wait_for(follow(), CRAWL_SECS)

@@ -85,7 +85,7 @@ def test_annotated_pages_of_l3s_are_enough(
 def test_cleaneval_gold_is_imported(tmp_path: Path) -> None:
     for name in ("finalrun-input", "GoldStandard"):
         (tmp_path / "ce" / name).mkdir(parents=True)
-    html = '<text id="1" title="Tea" encoding="iso-8859-1"><html><p>Café</p><nav>Menu</nav></text>'
+    html = '<text id="1" title="Tea" encoding="iso-8859-1"><html><p>Café, milk and more.</p></text>'
     (tmp_path / "ce" / "finalrun-input" / "1.html").write_bytes(html.encode("latin-1"))
     (tmp_path / "ce" / "finalrun-input" / "2.html").write_text("<p>without a text")
     gold = "URL: http://e.org/\n\n<h>Tea\n\n<p>Café, and\n<l>more"
@@ -94,7 +94,7 @@ def test_cleaneval_gold_is_imported(tmp_path: Path) -> None:
     [row] = read_jsonl(tmp_path / "out" / "gold.jsonl")
     assert row == {"path": "finalrun-input/1.html", "text": "Tea\nCafé, and\nmore"}
     copied = (tmp_path / "out" / "html" / "finalrun-input" / "1.html").read_text("utf-8")
-    assert copied == "<html><p>Café</p><nav>Menu</nav>"
+    assert copied == "<html><p>Café, milk and more.</p>"
     run("evaluate", "out", "-o", "predicted.jsonl", cwd=tmp_path)
     [predicted] = read_jsonl(tmp_path / "predicted.jsonl")
     assert "Café" in str(predicted["text"])

@@ -78,7 +78,7 @@ def test_blocks_starting_in_content_column_are_labelled_content() -> None:
         {"box left": str(left), "box top": str(top), "box width": str(width), "box height": "20"}
         for left, top, width in blocks.values()
     ]
-    site = gather([page.content], [page.hints])
+    site = gather([page])
     # Set in; without a score; below; wider than the column.
     assert label_in_the_box([page], site).tolist() == [1, 1, 0, 0, 1, 0, 0]
     # Nothing is known of the looks of plain HTML.

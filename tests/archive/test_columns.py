@@ -86,7 +86,7 @@ def test_broken_rows_have_an_error_and_others_their_content(models: dict[str, Si
         ("https://a.example/6", float("nan"), False),
         ("https://a.example/7", b"%PDF-1.4 \x00\x01", False),
         ("https://a.example/8", "<p>\ud800" + prose(1), True),
-        ("https://a.example/9", b"\xff\xfe\x00" * 50, False),
+        ("https://a.example/9", b"\x00" * 50, False),
         (None, good, True),
         ("", good, True),
         (float("nan"), good, True),

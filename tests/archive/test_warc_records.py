@@ -87,7 +87,7 @@ def test_code_tells_lost_pages_from_archives_without_pages(tmp_path: Path) -> No
     (tmp_path / "a.warc.gz").write_bytes(record("response", 1, http(html("a", 1))))
     (tmp_path / "b.warc.gz").write_bytes(record("conversion", 2, "Tea", "text/plain"))
     done = archive(f"{tmp_path}/*.warc.gz", tmp_path / "out")
-    assert "1 records cannot be read" in done.stderr
+    assert "1 record cannot be read" in done.stderr
     done = archive(f"{tmp_path}/b.warc.gz", tmp_path / "none", check=False)
     assert done.returncode == Outcome.NOTHING_READ
 

@@ -9,6 +9,7 @@ import pytest
 
 from contentspider import Page, SiteLearner, cli
 from contentspider.cli import main
+from contentspider.state.book.book import Book
 from contentspider.state.stores.models import ModelStore
 from tests.conftest import read_jsonl, run, token_f1
 from tests.messages import wording
@@ -111,6 +112,19 @@ def test_commands_without_arguments_list_known_sites(
     ], "damaged books are told, too"
     assert cli.main(["models"]) == 0
     assert capsys.readouterr().out == "tea.org\n"
+
+
+def test_changes_without_crawl_are_those_of_the_only_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    state = tmp_path / ".scrapy" / "contentspider"
+    state.mkdir(parents=True)
+    for names, output in (("a",), ""), (("a", "b"), "a\nb\n"):
+        for name in names:
+            Book(state / f"{name}.sqlite").close()
+        assert cli.main(["changes"]) == 0
+        assert capsys.readouterr().out == output
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "tcsh"])

@@ -13,11 +13,13 @@ from contentspider.page.input.page import Page
 from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.learn.single_page import extract_page
 from contentspider.site.models.reasons import Reasons
+from contentspider.site.models.selectors import PathTree
 from contentspider.site.own.texts import OwnText
 from tests.conftest import read_jsonl, run
 from tests.sites import article, prose, small_site
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from contentspider.site.models.model import SiteModel
@@ -79,6 +81,22 @@ def test_page_that_no_crawl_has_is_fetched_and_judged_alone(
     assert 'drop = ["article p"]' in said.out
 
 
+def test_text_like_content_is_not_dropped_because_of_what_it_has_in_common() -> None:
+    cookies = "<div class=cookie-bar>We use cookies to improve your visit to the harbour.</div>"
+    pages = [Page.from_html(article(n, cookies), f"https://e.org/{n}") for n in range(30)]
+    model = SiteLearner("e.org").fit(pages)
+    reasons = Reasons(model, [model.extract(page) for page in pages])
+    extraction = model.extract(pages[3])
+    texts = [block.text for block in pages[3].content.blocks]
+    bar = reasons.explain(extraction, next(i for i, text in enumerate(texts) if "cookies" in text))
+    assert not bar.is_kept
+    lengths = [reason for reason in bar.reasons if "characters" in reason]
+    assert lengths and not any("ends as a sentence" in reason for reason in lengths)
+    assert not any("no links" in reason for reason in bar.reasons)
+    body = reasons.explain(extraction, texts.index(prose(3, 1)))
+    assert body.is_kept and not any("no sentence" in reason for reason in body.reasons)
+
+
 def test_reasons_speak_for_or_against_the_decision(model: SiteModel) -> None:
     pages = [shared(number) for number in range(12)]
     reasons = Reasons(model, [model.extract(page) for page in pages])
@@ -118,6 +136,11 @@ def test_correction_by_one_page_spares_the_places_of_other_pages(model: SiteMode
         ("g:card", "tea"),
         ("p", "2a"),
         ("p", "w-1/2"),
+        ("p", "group/item"),
+        ("p", "tea dark:text-white/5"),
+        ("p", "p-1.5 w-[5px] before:content-['.a'] bg-[#fff]"),
+        ("p", "[&>b]:mt-4"),
+        ("p", " ".join(f"tea-{word}" for word in prose(3).split())),
     ],
 )
 def test_corrections_have_valid_selectors_for_strange_names(tag: str, name: str) -> None:
@@ -130,6 +153,24 @@ def test_corrections_have_valid_selectors_for_strange_names(tag: str, name: str)
     assert corrections is not None
     selected = {**corrections.drop, **corrections.keep}
     assert list(selected.values()) == [[0]]
+
+
+def test_page_is_compared_once_for_all_its_texts(
+    model: SiteModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = []
+
+    class Counted(PathTree):
+        def __init__(self, paths: Iterable[str]) -> None:
+            made.append(self)
+            super().__init__(paths)
+
+    monkeypatch.setattr("contentspider.site.models.reasons.PathTree", Counted)
+    extraction = model.extract(Page.from_html(article(1, SHARE), "https://e.org/1"))
+    reasons = Reasons(model)
+    for index in range(len(extraction.page.content.blocks)):
+        reasons.explain(extraction, index)
+    assert len(made) == 1
 
 
 def test_place_that_is_said_to_be_boilerplate_does_not_speak_for_content() -> None:
@@ -148,6 +189,43 @@ def test_place_that_is_said_to_be_boilerplate_does_not_speak_for_content() -> No
         assert not any("which are boilerplate" in fact for fact in speak_for), why.text
 
 
+def test_saved_page_is_explained_with_its_folder_and_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "saved").mkdir()
+    for number in range(8):
+        (tmp_path / f"saved/{number}.html").write_text(article(number, SHARE))
+    assert main(["explain", "saved/3.html", "share this"]) == 0
+    said = capsys.readouterr()
+    assert "of 8 pages" in said.out and "is dropped" in said.out and "on 7 other pages" in said.out
+    line = re.search(r"^ +(keep = .*share.*)$", said.out, re.MULTILINE)
+    where = re.search(r"models\S+" + OVERRIDES, said.err)
+    assert line and where
+    (tmp_path / where[0]).parent.mkdir(parents=True)
+    (tmp_path / where[0]).write_text(line[1])
+    assert main(["extract", "saved", "-o", "out.jsonl"]) == 0
+    assert all("Share this page" in str(i["content"]) for i in read_jsonl(tmp_path / "out.jsonl"))
+    capsys.readouterr()
+    assert main(["explain", "saved/3.html", "share this"]) == 0
+    assert "a person: keep" in capsys.readouterr().out
+    (tmp_path / "one").mkdir()
+    (tmp_path / "one" / "page.html").write_text(article(1))
+    assert main(["explain", "one/page.html", prose(1, 2)[:40]]) == 0
+    assert "the general prior" in capsys.readouterr().out
+    (tmp_path / "one" / "empty.html").write_text("")
+    assert main(["explain", "one/empty.html"]) == 1
+
+
+def test_selector_that_would_drop_most_content_is_not_advised() -> None:
+    """All texts of the page are in cells without names."""
+    texts = [prose(0, part) for part in range(8)]
+    html = f"<table><tr><td>{texts[0]}</td><td>{'<br><br>'.join(texts[1:])}</td></tr></table>"
+    why = Reasons().explain(extract_page(Page.from_html(html, "https://e.org/1")), 0)
+    assert why.is_kept and why.correction is None
+    assert "td" in why.too_wide and why.too_wide in str(why) and "overrides.toml (" not in str(why)
+
+
 def test_correction_is_of_one_page_where_its_place_is_mixed(model: SiteModel) -> None:
     pages = [shared(number) for number in range(12)]
     extractions = [model.extract(page) for page in pages]
@@ -160,6 +238,54 @@ def test_correction_is_of_one_page_where_its_place_is_mixed(model: SiteModel) ->
     assert correction.lines == ("[[rule]]", 'pattern = "/0"', 'drop = ["article p"]')
     (rule,) = Overrides.parse("\n".join(correction.lines)).tables
     assert rule.holds_for(pages[0].url) and not rule.holds_for(pages[1].url)
+
+
+def test_correction_of_one_text_of_many_pages_has_no_pattern(model: SiteModel) -> None:
+    """The notice has the place of the content of other pages."""
+    pages = [
+        Page.from_html(
+            article(number, "<aside><i>Orders of this week are sent on Monday.</i></aside>")
+            if number < 16
+            else article(number, f"<aside><i>{prose(number, 7)}</i></aside>"),
+            f"https://e.org/{number}",
+        )
+        for number in range(40)
+    ]
+    extractions = [model.extract(page) for page in pages]
+    index = next(i for i, b in enumerate(pages[3].content.blocks) if "Monday" in b.text)
+    for is_kept in (True, False):
+        for number, extraction in enumerate(extractions):
+            extraction.kept[index] = is_kept == (number < 16)
+        correction = Reasons(model, extractions).explain(extractions[3], index).correction
+        assert correction is not None
+        (line,) = correction.lines
+        assert line.startswith("drop" if is_kept else "keep") and "aside" in line
+        assert correction[1:] == (16, 16)
+
+
+def test_correction_is_of_the_folder_whose_pages_have_the_place_alike(model: SiteModel) -> None:
+    pages = [
+        Page.from_html(article(number), f"https://e.org/{folder}/{number}")
+        for folder in ("news/local", "news/world", "shop")
+        for number in range(6)
+    ]
+    extractions = [model.extract(page) for page in pages]
+    for extraction in extractions:
+        dropped = "/news/" not in extraction.page.url
+        extraction.kept[
+            [block.tag == "p" for block in extraction.page.content.blocks]
+        ] = not dropped
+    texts = [block.text for block in pages[0].content.blocks]
+    correction = Reasons(model, extractions).explain(extractions[0], texts.index(prose(0, 1)))
+    assert correction.correction is not None
+    *rule, line = correction.correction.lines
+    assert rule == ["[[rule]]", 'pattern = "/news/*"'] and line.startswith("drop")
+    assert correction.correction.pages == 12
+    for extraction in extractions[7:12]:
+        extraction.kept[:] = False
+    correction = Reasons(model, extractions).explain(extractions[0], texts.index(prose(0, 1)))
+    assert correction.correction is not None
+    assert correction.correction.lines[1] == 'pattern = "/news/local/*"'
 
 
 def test_prior_and_texts_that_keep_each_other_are_named() -> None:

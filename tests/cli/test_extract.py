@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import logging
 import re
-from typing import TYPE_CHECKING
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -27,9 +28,6 @@ from tests.messages import raises
 from tests.site.test_model import HTML
 from tests.site.test_prior import constant
 from tests.sites import article, prose
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture
@@ -103,7 +101,8 @@ def test_extract_learns_from_folders_and_files(example_corpus: Path, tmp_path: P
     (mirror / "notes.txt").write_text("a < b")
     run("extract", "mirror", "-o", "mirror.jsonl", cwd=tmp_path)
     assert [item["url"] for item in read_jsonl(tmp_path / "mirror.jsonl")] == ["page", "page.php"]
-    done = run("extract", "a.html", "empty.html", cwd=tmp_path)
+    done = run("extract", "a.html", "empty.html", cwd=tmp_path, check=False)
+    assert done.returncode == Outcome.INCOMPLETE
     assert json.loads(done.stdout)["content"].startswith("Page 1\n")
     assert "empty.html has no text" in done.stderr
 
@@ -164,6 +163,74 @@ def test_documents_in_a_folder_of_pages_are_logged(
     assert "tea.pdf" in caplog.text
 
 
+def test_files_that_give_no_item_are_counted_and_have_an_exit_code(
+    saved: Path, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pdf = b"%PDF-1.4\n1 0 obj<</Type/Catalog>>endobj\n"
+    bodies = {
+        "report.pdf": pdf,
+        "as.html": pdf,
+        "binary.html": bytes(range(250, 0, -1)) * 9,
+        "empty.html": b"",
+        "blank.html": b" \n ",
+    }
+    output = saved.parent / "out.jsonl"
+    assert main(["extract", str(saved), "-o", str(output)]) == Outcome.COMPLETE
+    assert "left out" not in capsys.readouterr().err
+    (saved / "notes.txt").write_text("Buy tea.")
+    (saved / "styles.css").write_text("p { color: red }")
+    assert main(["extract", str(saved), "-o", str(output)]) == Outcome.COMPLETE
+    said = capsys.readouterr().err
+    assert "2 files ignored" in said and ".txt (1)" in said
+    for name, body in bodies.items():
+        (saved / name).write_bytes(body)
+    assert main(["extract", str(saved), "-o", str(output)]) == Outcome.INCOMPLETE
+    said = capsys.readouterr().err
+    assert "1 page ->" in said and "5 files left out" in said and "2 files ignored" in said
+    assert all(name in caplog.text for name in bodies)
+    assert re.search(r"a document[^()]* \(2\)", said), "also under the name of a page"
+    for name in bodies.keys() - {"report.pdf"}:
+        (saved / name).unlink()
+    assert main(["extract", str(saved), "-o", str(output)]) == Outcome.INCOMPLETE
+
+
+@pytest.mark.parametrize("given", [(), ("--models", "models")])
+def test_corrections_of_saved_pages_apply_without_a_stored_model(
+    saved: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, given: list[str]
+) -> None:
+    monkeypatch.chdir(saved.parent)
+    for number in range(6):
+        ad = f"<p class=buy>{prose(number, 'ad')}</p>"
+        (saved / f"{number}.html").write_text(article(number).replace("</article>", ad))
+    corrections = saved.parent / "models" / "example.org" / "overrides.toml"
+    command = ["extract", "example.org", "-o", "out.jsonl"]
+    assert main(command) == Outcome.COMPLETE
+    assert any(prose(3, "ad") in item["content"] for item in read_jsonl(Path("out.jsonl")))
+    corrections.parent.mkdir(parents=True)
+    corrections.write_text('drop = [".buy", ".none"]\n[[rule]]\npattern = "/x/*"\ndrop = ["h1"]\n')
+    with caplog.at_level(logging.INFO, "contentspider"):
+        assert main([*command, *given]) == Outcome.COMPLETE
+    assert not any(prose(3, "ad") in item["content"] for item in read_jsonl(Path("out.jsonl")))
+    assert f"the corrections in {Path('models/example.org/overrides.toml')} apply" in caplog.text
+    assert "drop '.none' decides nothing" in caplog.text
+    assert "drop 'h1' on /x/* decides nothing" in caplog.text
+    assert "'.buy'" not in caplog.text
+    corrections.write_text("drop = 3")
+    assert main([*command, *given]) == 1
+
+
+def test_model_and_report_of_many_pages_tell_that_they_are_of_a_sample(
+    saved: Path, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number in range(230):
+        (saved / f"{number}.html").write_text(article(number))
+    with caplog.at_level(logging.INFO, "contentspider"):
+        assert len(list(extract_paths([saved]))) == 231
+    assert "sample of its 231 pages" in caplog.text
+    assert main(["report", str(saved), "-o", str(saved.parent / "report.html")]) == 0
+    assert "200 of 231 pages" in capsys.readouterr().err
+
+
 # Each of these elements has the names of the one around it, and one more.
 NESTED = "".join(f'<div class="{" ".join("abcdefghijkl"[:depth])}">' for depth in range(1, 13))
 BUILT = (
@@ -212,13 +279,21 @@ def test_site_whose_names_are_all_numbered_is_extracted(built: Path) -> None:
         assert 0 < item["confidence"] <= 1
 
 
-def forgetful(models: Path) -> None:
-    """Let the stored model of a site drop all text."""
+def sure(models: Path) -> SiteModel:
+    """Let the stored model of a site decide by itself, as if it was learned from many pages."""
     store = ModelStore(models)
     model = store.load("example.org")
     assert model is not None
-    model.classifier, model.pages = LinearSVM({}, -1.0), 40
+    model.pages = 40
     store.save(model)
+    return model
+
+
+def forgetful(models: Path) -> None:
+    """Let the stored model of a site drop all text."""
+    model = sure(models)
+    model.classifier = LinearSVM({}, -1.0)
+    ModelStore(models).save(model)
 
 
 def test_items_that_lost_their_prose_are_counted_and_have_an_exit_code(
@@ -237,6 +312,8 @@ def test_items_that_lost_their_prose_are_counted_and_have_an_exit_code(
 def test_few_items_that_lost_their_prose_are_only_counted(models: Path, saved: Path) -> None:
     for name in "abcdef":
         (saved / f"{name}.html").write_text(HTML.format(name, prose(name, 1), prose(name, 2)))
+    run("extract", str(saved), "--models", str(models), cwd=saved)
+    sure(models)
     nav = HTML.format("", "", "").replace("Home", f"</a>{prose('nav')}<a>")
     (saved / "gallery.html").write_text(nav)
     done = run("extract", str(saved), "--models", str(models), cwd=saved)
@@ -288,3 +365,61 @@ def test_folder_that_mixes_sites_is_told_and_alone_learns_none(
     list(extract_paths([tmp_path]))
     assert "canonical" not in caplog.text
     assert main(["extract", str(tmp_path), "--alone", "--models", "x"]) == 2
+
+
+def test_extract_writes_several_outputs(saved: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    outputs = [f"{saved.parent}/{name}" for name in ("x.jsonl", "x.csv", "folder/")]
+    assert main(["extract", str(saved), *(f"-o{output}" for output in outputs), "-o-"]) == 0
+    sys.stdout.flush()
+    captured = capfd.readouterr()
+    (item,) = read_jsonl(Path(outputs[0]))
+    assert json.loads(captured.out) == item
+    assert all(output in captured.err for output in outputs)
+    assert prose(1) in Path(outputs[1]).read_text()
+    assert len(list(Path(outputs[2]).iterdir())) == 1
+
+
+def test_empty_source_is_no_folder(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(saved)
+    assert main(["extract", ""]) == main(["extract", "one.html", " "]) == 2
+
+
+def test_guessed_encodings_of_files_are_told(
+    saved: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = "Железная дорога соединяет большие города и маленькие посёлки нашей страны. " * 3
+    for name in "ab":
+        (saved / f"{name}.html").write_bytes(f"<title>T {name}</title><p>{text}".encode("cp1251"))
+    output = saved.parent / "x.jsonl"
+    assert main(["extract", str(saved), "-o", str(output)]) == 0
+    assert "cp1251 (2)" in capsys.readouterr().err
+    contents = {str(item["url"]): str(item["content"]) for item in read_jsonl(output)}
+    assert text.strip() in contents["a.html"]
+
+
+def test_folder_gets_the_address_and_the_site_of_its_pages(saved: Path) -> None:
+    (saved / "a b").mkdir()
+    body = f"<p>{prose(1)} <a href=../one.html>one</a></p><p>{prose(2)}</p>"
+    (saved / "a b" / "two.html").write_text(f"<title>Two</title><h1>Two</h1>{body}")
+    (saved / "none.html").write_text("")
+    output = saved.parent / "x.jsonl"
+    address = "https://www.tea.example.org/docs"
+    command = ["extract", str(saved), "-o", str(output), "--url"]
+    assert main([*command, address]) == Outcome.INCOMPLETE
+    two, one = sorted(read_jsonl(output), key=lambda item: str(item["url"]))
+    assert [two["url"], one["url"]] == [f"{address}/a%20b/two.html", f"{address}/one.html"]
+    assert two["site"] == one["site"] == "example.org"
+    assert f"({address}/one.html)" in str(two["content_markdown"])
+    assert main([*command, "docs"]) == 2
+    assert main(["extract", str(saved), str(saved), "--url", address]) == 2
+    assert main(["extract", str(saved / "one.html"), "--url", address]) == 2
+
+
+def test_folders_of_the_same_name_are_sites_of_their_own(saved: Path) -> None:
+    roots = [saved.parent / name / "html" for name in "AB"]
+    for root in roots:
+        root.mkdir(parents=True)
+        (root / "one.html").write_text((saved / "one.html").read_text())
+    sites = [item["site"] for item in extract_paths([*roots, saved])]
+    assert sites == ["A-html", "B-html", "example.org"]
+    assert [item["site"] for item in extract_paths(roots[:1])] == ["html"]

@@ -116,8 +116,8 @@ def test_lines_for_people_have_the_same(folder: Path) -> None:
         "fields", "e.org", "--fields", "fields.toml", "--state-dir", "state", cwd=folder
     ).stdout
     for line in (
-        "price (your field): 12 of 12 pages have a value",
+        "price (your field): 12 of 12 pages with a value",
         "  value: 101.0  https://e.org/1",
-        "code (your field): 0 of 12 pages have a value",
+        "code (your field): 0 of 12 pages with a value",
     ):
         assert line in shown.splitlines()

@@ -78,3 +78,22 @@ def test_addon_keeps_handler_of_project_and_warns_if_it_has_to_verify(
     assert settings.getwithbase("DOWNLOAD_HANDLERS")["https"] == "my.Handler"
     assert ("DOWNLOAD_VERIFY_CERTIFICATES" in caplog.text) is is_warned
     assert "s3cret" not in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("own", "is_warned"),
+    [
+        ({}, True),
+        ({"HTTPCACHE_EXPIRATION_SECS": 3600}, False),
+        ({"HTTPCACHE_POLICY": "scrapy.extensions.httpcache.RFC2616Policy"}, False),
+        ({"HTTPCACHE_ENABLED": False}, False),
+        ({"CONTENTSPIDER_DURABLE": False}, False),
+    ],
+)
+def test_addon_warns_of_cache_that_hides_changes_from_later_crawls(
+    caplog: pytest.LogCaptureFixture, own: dict[str, Any], is_warned: bool
+) -> None:
+    cached = {"CONTENTSPIDER_DURABLE": True, "HTTPCACHE_ENABLED": True}
+    Addon().update_settings(Settings(cached | own))
+    assert len(caplog.messages) == is_warned
+    assert ("HTTPCACHE_EXPIRATION_SECS" in caplog.text) is is_warned

@@ -375,6 +375,9 @@ class Revisits:
     broken = SimpleNamespace(is_known=lambda url: False)
     page: Page | None = Page.from_html("<p>Tea", "https://e.org/tea")
 
+    def restless(self, site: str) -> tuple[()]:
+        return ()
+
     def page_with_validators(self, url: str, site: str) -> Any:
         assert site == "e.org"
         if url == "https://e.org/new":

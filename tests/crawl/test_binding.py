@@ -16,6 +16,7 @@ from itemadapter import ItemAdapter
 from scrapy.http import HtmlResponse, TextResponse
 
 from contentspider import ContentItem, bind
+from contentspider.crawl.base.alone import _warn
 from contentspider.crawl.base.items import MAX_KEPT_ALIVE, Bindings
 from contentspider.crawl.base.meta import BINDINGS_META_KEY, PAGE_META_KEY
 from contentspider.crawl.queue.requests import dump_request, load_request
@@ -73,6 +74,21 @@ def test_item_from_response_that_is_not_html_is_bound_without_page() -> None:
         assert Bindings().has(bound)
         assert Bindings().get(bound) is None
     assert not Bindings().has(ContentItem(request.url))
+
+
+def test_content_item_of_response_outside_of_a_crawl_is_filled_and_says_so(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    _warn.cache_clear()
+    html = article(1).encode()
+    answer = HtmlResponse("https://e.org/1", body=html, encoding="utf-8")
+    for _ in range(2):
+        item = ContentItem.from_response(answer)
+        assert item.content.startswith("Page 1\n")
+        assert "All rights reserved" not in item.content
+        assert (item.url, item.title) == ("https://e.org/1", "Page 1")
+    assert len(caplog.messages) == 1 and "ADDONS" in caplog.text
+    assert bind({"url": "u"}, answer) == {"url": "u"}
 
 
 def test_bindings_end_with_their_items_and_dicts_are_limited() -> None:

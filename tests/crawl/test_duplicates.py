@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+import re
+import sqlite3
+import sys
+from contextlib import closing, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,11 +14,13 @@ from contentspider.crawl.spider.duplicates import Duplicates, plain_form
 from contentspider.ground.sites import SiteKeys
 from contentspider.page.input.page import Page
 from contentspider.state.book.book import Book
-from tests.conftest import Site, read_jsonl, run
+from tests.conftest import TIMEOUT, Site, read_jsonl, run
+from tests.processes import Popen
+from tests.run.test_site_job import until
 from tests.sites import article, prose
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 
@@ -165,11 +170,14 @@ def test_url_variant_yields_to_equal_canonical_page(tmp_path: Path, site: Site) 
 
 
 def test_pages_with_equal_content_and_canonical_are_one_item(tmp_path: Path, site: Site) -> None:
-    """Their whole texts differ: each has other related pages beside its content."""
+    """Their whole texts differ: each has other related pages beside its content. These are links,
+    which no order in which the pages come makes content.
+    """
 
     def form(number: int, address: str) -> str:
         named = article(number).replace("<title>", f"<link rel=canonical href=/{number}><title>")
-        related = "".join(f"<li>{one}" for one in TEXT[len(address) % 7 :])
+        first = len(address) % 7
+        related = "".join(f"<li><a href=/{one}>{TEXT[one][:50]}</a>" for one in range(first, 10))
         return named.replace("</body>", f"<ul class=related>{related}</ul></body>")
 
     addresses = [
@@ -299,3 +307,98 @@ def test_gap_in_sequence_does_not_end_it(tmp_path: Path, site: Site, thing: str)
         f"/talk/{number}{x}" for number in full for x in "ab"
     }
     assert len([path for path in site.requests if path.startswith(f"/{thing}/")]) < 50
+
+
+@pytest.mark.parametrize(
+    "kind_of_site",
+    ["empty", "with sitemap", "shows the last page", "shows the last page, with sitemap"],
+)
+def test_pages_beyond_last_one_of_listing_are_no_items(
+    tmp_path: Path, site: Site, kind_of_site: str
+) -> None:
+    has_sitemap, shows_last = "with sitemap" in kind_of_site, kind_of_site.startswith("shows")
+    shops, sizes = {"tea": 3, "cup": 2}, range(4)
+
+    def answer(path: str) -> tuple[int, str, bytes]:
+        kind, (_, folder, *rest) = "text/html; charset=utf-8", re.split("[/=]", path)
+        if path == "/":
+            return 200, kind, article(0, "".join(f"<a href={x}?p=1>x</a>" for x in shops)).encode()
+        if path == "/sitemap.xml" and has_sitemap:
+            goods = (f"{site.url}/good/{x}{n}{s}" for x in shops for n in (1, 2, 3) for s in sizes)
+            places = "".join(f"<url><loc>{good}</loc></url>" for good in goods)
+            return 200, "application/xml", f"<urlset>{places}</urlset>".encode()
+        if folder == "good":
+            return 200, kind, article(rest[0], f"<p>{prose(rest[0], 4)}</p>").encode()
+        shop, number = folder.partition("?")[0], int(rest[0]) if rest else 0
+        if shop not in shops:
+            return 404, kind, b"<p>none"
+        shown = min(number, shops[shop]) if shows_last else number
+        cards = "".join(
+            f"<p><a href=/good/{shop}{shown}{size}>{prose(shop, shown, size, words=9)}</a></p>"
+            for size in (sizes if shown < shops[shop] or not shows_last else [0])
+        )
+        body = cards if shown <= shops[shop] else "<p>No goods were found.</p>"
+        html = f"<title>{shop}, page {number}</title><h1>Shop for {shop}</h1>{body}"
+        return 200, kind, f"{html}<a href=?p={number + 1}>Next</a>".encode()
+
+    site.answer = answer
+    for _ in range(2):
+        run("crawl", site.url, "--own-site", cwd=tmp_path)
+        found = {
+            str(item["url"]).removeprefix(site.url) for item in read_jsonl(tmp_path / "pages.jsonl")
+        }
+        lists = {f"/{shop}?p={n + 1}" for shop, count in shops.items() for n in range(count)}
+        assert {path for path in found if "good" not in path} == {"", *lists}
+        goods = 24 if has_sitemap else 20 - 6 * shows_last
+        assert len(found) == 6 + goods
+
+
+def test_killed_crawl_ends_at_the_last_page_of_a_listing(tmp_path: Path, site: Site) -> None:
+    """It is killed behind the last page, and when the first page beyond waits for the next one."""
+
+    def answer(path: str) -> tuple[int, str, bytes]:
+        kind, name, number = "text/html; charset=utf-8", *path.partition("=")[::2]
+        if path == "/" or path.startswith("/good/"):
+            return 200, kind, article(path, "<p><a href=/tea?p=1>All teas</a></p>").encode()
+        if name != "/tea?p" or int(number) > 40:
+            return 404, kind, b"<p>none"
+        cards = "".join(f"<p><a href=/good/{number}{x}>{prose(number, x)}</a></p>" for x in "abc")
+        body = cards if int(number) <= 3 else "<p>No goods were found.</p>"
+        html = f"<title>tea, page {number}</title><h1>Shop for tea</h1>{body}"
+        return 200, kind, f"{html}<a href=?p={int(number) + 1}>Next</a>".encode()
+
+    command = ["crawl", site.url, "--own-site", "--no-sitemaps", "--resume"]
+    for number in (4, 5):
+        with Popen([sys.executable, "-m", "contentspider", *command], cwd=tmp_path) as process:
+            site.answer = killing_at(process, tmp_path, number, answer)
+            process.wait(TIMEOUT)
+    site.answer, asked = answer, len(site.requests)
+    run(*command, cwd=tmp_path)
+    items = [
+        str(item["url"]).removeprefix(site.url) for item in read_jsonl(tmp_path / "pages.jsonl")
+    ]
+    goods = [f"/good/{number}{x}" for number in (1, 2, 3) for x in "abc"]
+    assert sorted(items) == ["", *goods, *(f"/tea?p={number}" for number in (1, 2, 3))]
+    assert len([path for path in site.requests[asked:] if path.startswith("/tea")]) < 30
+
+
+def killing_at(
+    process: Popen, folder: Path, number: int, answer: Callable[[str], tuple[int, str, bytes]]
+) -> Callable[[str], tuple[int, str, bytes]]:
+    """Return an answer that kills a crawl when it asks for a page of the listing, and its book has
+    what it has made of the page before.
+    """
+
+    def is_committed() -> bool:
+        (path,) = folder.glob(".scrapy/contentspider/*.sqlite")
+        query = "SELECT 1 FROM addresses WHERE url LIKE ? AND state NOT IN ('queued', 'taken')"
+        with closing(sqlite3.connect(path)) as book:
+            return book.execute(query, (f"%p={number - 1}",)).fetchone() is not None
+
+    def answer_or_kill(path: str) -> tuple[int, str, bytes]:
+        if path == f"/tea?p={number}":
+            until(is_committed)
+            process.kill()
+        return answer(path)
+
+    return answer_or_kill

@@ -14,7 +14,7 @@ from scrapy.http import TextResponse
 from scrapy.utils.test import get_crawler
 
 from contentspider import ContentItem, bind
-from contentspider.crawl.base.meta import BINDINGS_META_KEY, PAGE_META_KEY
+from contentspider.crawl.base.meta import BINDINGS_META_KEY, PAGE_META_KEY, PARENT_META_KEY
 from contentspider.crawl.learning.pipeline import ContentPipeline
 from contentspider.crawl.middlewares.pages import BlocksMiddleware, PagesMiddleware
 from contentspider.crawl.queue.addresses import UnchangedItem, in_hand
@@ -46,7 +46,7 @@ def test_page_tags_are_removed_from_further_requests(crawler: Crawler) -> None:
         None,
         {"asks": "nothing"}.items(),
     ]
-    assert request.meta == {"mine": 7}
+    assert request.meta == {"mine": 7, PARENT_META_KEY: 5}, "the scheduler removes this one"
 
 
 def test_items_of_unknown_site_are_held_while_other_objects_pass(crawler: Crawler) -> None:

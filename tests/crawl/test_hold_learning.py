@@ -237,6 +237,7 @@ def test_site_with_new_template_is_relearned_until_relearning_brings_no_improvem
     assert waiting.idle()
     assert waiting.state.watch is None
     assert stat(crawler, "sites/learned") == 1
+    assert stat(crawler, "sites/relearned") == 1
 
 
 def test_page_with_unknown_template_is_held(

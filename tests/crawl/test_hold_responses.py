@@ -30,7 +30,7 @@ def tagged(crawler: Crawler, answer: Response) -> Page | None:
     assert PAGE_META_KEY not in request.meta
     assert asyncio.run(middleware.process_response(request, answer)) is answer
     found: Page | None = request.meta.get(PAGE_META_KEY)
-    assert (BINDINGS_META_KEY in request.meta) == (found is not None)
+    assert BINDINGS_META_KEY in request.meta, "a crawl has read the answer"
     return found
 
 

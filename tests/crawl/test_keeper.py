@@ -81,7 +81,10 @@ def book_of(folder: Path, name: str = "site") -> Book:
     return Book(crawl_book(name, str(folder)), read_only=True)
 
 
-def test_finished_crawl_publishes_output_and_history(tmp_path: Path) -> None:
+def test_finished_crawl_publishes_output_and_history(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "contentspider")
     output = tmp_path / "pages.jsonl"
     crawl = Crawl(tmp_path, settings={"CONTENTSPIDER_OUTPUT_FILE": str(output)})
     syncs: list[str] = []
@@ -102,6 +105,7 @@ def test_finished_crawl_publishes_output_and_history(tmp_path: Path) -> None:
     ]
     assert syncs[:2] == ["output", "book"]
     assert crawl.keeper._loop is not None and not crawl.keeper._loop.running
+    assert wording("crawl.pages-written") not in caplog.text, "only a long end tells its steps"
     kept = book_of(tmp_path)
     assert kept.runs.all()[-1].reason == "finished"
     assert kept.frontier.states() == {"released": 3}
@@ -148,15 +152,6 @@ def test_temporary_book_is_deleted_after_crawl(tmp_path: Path) -> None:
     assert paths[0].parent.name == "temporary" and not paths[0].exists()
     assert crawl.stat("book/items") == 7
     assert crawl.keeper.revisits is None
-
-
-def test_disabled_history_is_not_created(tmp_path: Path) -> None:
-    crawl = Crawl(tmp_path, settings={"CONTENTSPIDER_COMPARE": False})
-    live(crawl)
-    assert crawl.keeper.revisits is None
-    kept = book_of(tmp_path)
-    assert not kept.pages.published, "nothing was published"
-    kept.close()
 
 
 def test_scrapyd_jobs_of_same_spider_have_separate_books(
@@ -331,6 +326,7 @@ def test_signal_while_history_is_written_leaves_it_to_next_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr("contentspider.crawl.queue.run_end.PAUSE_SECS", 0)
+    monkeypatch.setattr("contentspider.crawl.queue.run_end.REPORT_SECS", 0)
     settings = {"CONTENTSPIDER_RESUME": True}
     first = Crawl(tmp_path, settings=settings)
 

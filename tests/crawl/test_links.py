@@ -16,6 +16,7 @@ from contentspider.crawl.base import links
 from contentspider.crawl.base.links import (
     MAX_TEXT_CHARS,
     caching_resolver,
+    header_links,
     link_texts,
     page_links,
     read_head,
@@ -205,3 +206,20 @@ def test_frame_sources_are_links() -> None:
     html = "<p>Tea<iframe src=/table></iframe><iframe></iframe>"
     head = read_head(Selector(text=html).root, "https://e.org/a/")
     assert (head.has_frames, page_links(head)) == (False, ["https://e.org/table"])
+
+
+@pytest.mark.parametrize(
+    ("value", "relations"),
+    [
+        # RFC 8288, 3.3: the first relation counts; 3: a quote may be escaped in a title.
+        ("</x>; rel=next; rel=canonical", ["next"]),
+        (r'</x>; title="a \"b\"; rel=next"; rel=canonical', ["canonical"]),
+        ('</x>;; rel="alternate canonical",', ["alternate", "canonical"]),
+        # RFC 8288, 3.2: a link with an anchor is not the page's.
+        ('</x>; rel=canonical; anchor="/other"', []),
+        ('</x>; rel=canonical; anchor="#part", </y>; rel=next', ["next"]),
+    ],
+)
+def test_links_of_headers_are_read_as_rfc_8288_has_them(value: str, relations: list[str]) -> None:
+    response = Response("https://e.org/", headers={"Link": value})
+    assert [relation for relation, _, _ in header_links(response)] == relations

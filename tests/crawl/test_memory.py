@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import logging
 import math
 from types import SimpleNamespace
@@ -55,10 +56,10 @@ def test_process_memory_is_measured_and_returned_to_system(
     assert spare_memory() == math.inf
     asked: list[object] = []
     library = SimpleNamespace(malloc_trim=asked.append)
-    monkeypatch.setattr(process_memory.ctypes, "CDLL", lambda name: library)
+    monkeypatch.setattr(ctypes, "CDLL", lambda name: library)
     release_memory()
     assert asked == [0]
-    monkeypatch.setattr(process_memory.ctypes, "CDLL", lambda name: SimpleNamespace())
+    monkeypatch.setattr(ctypes, "CDLL", lambda name: SimpleNamespace())
     release_memory()
 
 
@@ -165,7 +166,7 @@ def test_durable_crawl_ends_when_memory_runs_low(
     assert watched.threads[0]["daemon"]
     assert watched.failed() == (SAID if is_durable else None)
     assert watched.exits == ([7] if is_durable else [])
-    assert watched.words == ([(2, memory.LAST_WORDS)] if is_durable else [])
+    assert watched.words == ([(2, memory.LAST_WORDS.encode())] if is_durable else [])
     watched.watch.closed()
     assert watched.watch not in logging.getLogger().handlers
     assert watched.watch._is_over.is_set()

@@ -130,7 +130,7 @@ def test_monitor_reports_low_share_of_kept_text(site: Site, tmp_path: Path) -> N
         )
     results, log = crawl(site, tmp_path)
     assert failed(results) == {RATIO}
-    assert "less than CONTENTSPIDER_MONITOR_MIN_KEPT=0.1" in log
+    assert "less than the limit 0.1 (monitors.min_kept in" in log
     results, _ = crawl(site, tmp_path, "-s", "CONTENTSPIDER_MONITOR_MIN_KEPT=0.01")
     assert not failed(results)
 
@@ -152,6 +152,6 @@ def test_monitor_reports_doubtful_templates(site: Site, tmp_path: Path) -> None:
     results, log = crawl(site, tmp_path, "--no-sitemaps")
     assert failed(results) == {DOUBTFUL}
     assert f"6 pages of {key} with most text at {NOTICE_SLOT}; " in log
-    assert "50.0%, more than CONTENTSPIDER_MONITOR_MAX_DOUBTFUL=0.1" in log
+    assert "50.0%, more than the limit 0.1 (monitors.max_doubtful in" in log
     results, _ = crawl(site, tmp_path, "-s", "CONTENTSPIDER_MONITOR_MAX_DOUBTFUL=0.5")
     assert not failed(results)

@@ -48,7 +48,8 @@ def drift(**stats: float) -> str:
 def test_kept_share_at_limit_passes_monitor() -> None:
     assert ratio(10, 90) == ""
     assert ratio(9, 91) == (
-        "the share of the text that was kept: 9.0%, less than CONTENTSPIDER_MONITOR_MIN_KEPT=0.1"
+        "the share of the text that was kept: 9.0%, less than the limit 0.1"
+        " (monitors.min_kept in sites.toml, or CONTENTSPIDER_MONITOR_MIN_KEPT)"
     )
     assert ratio(0, 0) == "skipped: there are no pages to check"
 
@@ -57,7 +58,7 @@ def test_low_confidence_share_at_limit_passes_monitor() -> None:
     assert drift(pages__low_confidence=2, items__filtered=8) == ""
     message = drift(pages__low_confidence=1, items__filtered=3, items__unfiltered=1)
     assert "CONTENTSPIDER_RELEARN=True" in message
-    assert "50.0%, more than CONTENTSPIDER_MONITOR_MAX_LOW_CONFIDENCE=0.25" in message
+    assert "50.0%, more than the limit 0.25 (monitors.max_low_confidence in" in message
     assert drift() == "skipped: there are no pages to check"
 
 
@@ -65,13 +66,13 @@ def test_monitor_reports_high_share_of_emptied_pages() -> None:
     stats = {"pages__empty__no_text": 5, "pages__empty__listing": 5, "items__filtered": 20}
     assert said("EmptyPagesMonitor", "test_empty", pages__empty__dropped=2, **stats) == ""
     told = said("EmptyPagesMonitor", "test_empty", pages__empty__dropped=3, **stats)
-    assert told and "15.0%, more than CONTENTSPIDER_MONITOR_MAX_EMPTY=0.1" in told
+    assert told and "15.0%, more than the limit 0.1 (monitors.max_empty in" in told
 
 
 def test_monitor_counts_unread_and_unfiltered_pages_as_errors() -> None:
     stats = {"pages__failed": 2, "pages__failed/KeyError": 1, "pages__tagged": 8}
     message = said("ErrorRateMonitor", "test_errors", **stats)
-    assert "30.0%, more than CONTENTSPIDER_MONITOR_MAX_FAILED=0.1" in message
+    assert "30.0%, more than the limit 0.1 (monitors.max_failed in" in message
     assert said("ErrorRateMonitor", "test_errors", pages__failed=1, pages__tagged=9) == ""
 
 
@@ -84,7 +85,7 @@ def test_monitors_report_missing_text_and_low_quality() -> None:
         found[PAGES_STAT.removeprefix("contentspider/") + site] = pages
     message = said("QualityMonitor", "test_quality", **found)
     assert message.startswith("b.org: F1 0.500")
-    assert "CONTENTSPIDER_MIN_QUALITY=0.85" in message
+    assert "limit 0.85 (monitors.min_quality in" in message
     assert said("QualityMonitor", "test_quality") == ""
 
 

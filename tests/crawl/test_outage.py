@@ -160,6 +160,8 @@ def test_overlong_retry_after_marks_host_as_lost(
 ) -> None:
     hosts.wait("host", seconds)
     assert hosts.lost() == ["host"]
+    clock.now += 5
+    assert hosts.paused_secs(hosts.lost()) == 5, "the time so far, not the end of the pause"
     assert hosts.closed() == {"host"}, "and it is not asked before"
     assert (hosts.next_change() or 0) <= 86_400
     clock.now = 86_400

@@ -37,7 +37,7 @@ def test_measured_quality_below_limit_is_logged_with_worst_pages(caplog) -> None
         "contentspider/quality/learned/e.org": 47,
     }
     assert "e.org: F1 0.800, precision 0.900, recall 0.750" in caplog.text
-    assert "CONTENTSPIDER_MIN_QUALITY=0.85" in caplog.text
+    assert "limit 0.85 (monitors.min_quality in" in caplog.text
     assert "https://e.org/1 (0.25)" in caplog.text
 
 
@@ -78,7 +78,7 @@ def test_summary_lists_largest_doubtful_templates_and_number_of_others() -> None
         "7",
         "6",
     ]
-    assert any("1 more templates are doubtful" in line for line in lines)
+    assert any("and 1 more template" in line for line in lines)
 
 
 def test_summary_lists_worst_sites_first_with_source_of_quality() -> None:
@@ -103,7 +103,7 @@ def test_summary_explains_empty_items_and_slots_of_lost_text() -> None:
     given = (Outcome.COMPLETE, [], Remaining(), [], ["p"], "models")
     lines = summary({"item_scraped_count": 30, **stats}, *given)
     (first,) = [index for index, line in enumerate(lines) if line.startswith("empty:")]
-    assert "11 items" in lines[first] and "9 whose" in lines[first] and "2 that" in lines[first]
+    assert "11 items" in lines[first] and "9 whose" in lines[first] and "2 with" in lines[first]
     slots = [line.split(" at ")[1].split()[0] for line in lines[first + 1 : first + 4]]
     assert slots == ["body/div/d", "body/div/c", "body/div/b"]
     assert not any("body/div/a" in line for line in lines)

@@ -199,6 +199,8 @@ def test_item_left_out_under_earlier_model_is_filled_under_final_one(
     asyncio.run(crawl.revisits.end(FINISHED))
     item = crawl.revisits.item(address("/1"))
     assert (item["change"], item["content"][:6]) == ("changed", "Page 8")
+    (released,) = crawl.book.items.records()
+    assert released == item and crawl.book.items.has_refilled, "the output gets it, too"
     assert crawl.revisits.item(address("/2"))["content"][:6] == "Page 3"
     crawls.close()
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from enum import Enum
 from typing import Any
 
+import numpy as np
 import pytest
 from scrapy import Request, Spider
+from scrapy.utils.request import RequestFingerprinter
 
 from contentspider.crawl.base.items import Bindings
 from contentspider.crawl.base.meta import BINDINGS_META_KEY, IN_MEMORY_META_KEY, PAGE_META_KEY
-from contentspider.crawl.queue.requests import dump_request, load_request
+from contentspider.crawl.queue.requests import OrderedFingerprinter, dump_request, load_request
 from contentspider.ground.errors import StateError
 
 
@@ -53,6 +56,33 @@ def test_serialized_requests_load_unchanged() -> None:
             dump_request(odd, spider, Bindings())
 
 
+class Text(str):
+    """A subclass, as lxml has one of text."""
+
+
+class Size(str, Enum):
+    """A value that code compares."""
+
+    SMALL = "small"
+
+
+def test_subclasses_of_plain_types_are_stored_as_these() -> None:
+    values = {
+        "text": Text("tea"),
+        "price": np.float64(1.5),
+        "many": [(Text("a"), {"b": Text("c")})],
+    }
+    request = Request("http://x", meta=values, cb_kwargs=values, headers={"X": Text("d")})
+    text = dump_request(request, MySpider(), Bindings())
+    again = load_request(text, "http://x", 0, MySpider(), Bindings())
+    for carried in (again.meta, again.cb_kwargs):
+        assert carried == values
+        assert [type(carried["text"]), type(carried["price"])] == [str, float]
+        assert type(carried["many"][0][1]["b"]) is str
+    with pytest.raises(TypeError, match="Size"):
+        dump_request(Request("http://x", meta={"size": Size.SMALL}), MySpider(), Bindings())
+
+
 def test_page_of_an_answer_is_not_stored_with_the_request_that_was_made_from_it() -> None:
     meta = {PAGE_META_KEY: object(), BINDINGS_META_KEY: object(), "depth": 2}
     text = dump_request(Request("http://x", meta=meta), MySpider(), Bindings())
@@ -91,3 +121,13 @@ def test_loaded_request_rejects_callbacks_that_are_not_spider_methods() -> None:
     for text in ('{"callback": "nothing"}', '{"callback": "__init__"}', '{"errback": "name"}'):
         with pytest.raises(StateError, match="no method"):
             load_request(text, "http://x", 0, MySpider(), Bindings())
+
+
+@pytest.mark.parametrize(
+    ("url", "is_kept"),
+    [("http://x/a#b", True), ("http://x/?a=1&b=2", True), ("http://x/?b=2&a=1", False)],
+)
+def test_pages_in_the_cache_of_a_project_are_found_as_before(url: str, is_kept: bool) -> None:
+    ours, scrapys = OrderedFingerprinter(), RequestFingerprinter()
+    request = Request(url)
+    assert (ours.fingerprint(request) == scrapys.fingerprint(request)) == is_kept

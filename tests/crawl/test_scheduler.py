@@ -28,6 +28,7 @@ class FakeKeeper:
         self.now = 0.0
         self.hosts = HostPauses(300, lambda: self.now)
         self.is_broken = self.is_resumed = False
+        self.is_durable, self.is_inspection = True, False
         self.guarded, self.bindings = nullcontext(), Bindings()
         self.flying: dict[int, Request] = {}
         self.commits = 0
@@ -220,13 +221,16 @@ def test_redirect_is_recorded_for_previous_address(
 
 
 def test_in_memory_requests_are_warned_about_once(
-    scheduler: BookScheduler, caplog: pytest.LogCaptureFixture
+    scheduler: BookScheduler, keeper: FakeKeeper, caplog: pytest.LogCaptureFixture
 ) -> None:
-    for number in range(2):
+    for number, is_inspection in enumerate((True, False, False)):
+        keeper.is_inspection = is_inspection
         scheduler.enqueue_request(Request(f"http://x/{number}", callback=lambda _: None))
     (message,) = caplog.messages
-    assert message.startswith("<GET http://x/0> stays in memory")
-    assert taken(scheduler) == ["0", "1"]
+    assert message.startswith("<GET http://x/1> stays in memory"), (
+        "scrapy shell has no book on the disk"
+    )
+    assert taken(scheduler) == ["0", "1", "2"]
     assert scheduler._in_memory == {}
 
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import re
 import sys
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -95,6 +96,40 @@ def test_addon_rejects_invalid_settings_at_startup() -> None:
         Addon().update_settings(Settings({"CONTENTSPIDER_LEARN_PAGES": "abc"}))
 
 
+@dataclass
+class Article:
+    body: str = ""
+
+    class Part(dict[str, str]):
+        """An item of any field."""
+
+
+@pytest.mark.parametrize(
+    ("path", "field", "advice"),
+    [
+        (f"{__name__}.Article", "body", ""),
+        (f"{__name__}.Article.Part", "body", ""),
+        (f"{__name__}.Article", "text", "has no fields ['text']; it has body"),
+        (f"{__name__}.Artikle", "body", "there is no such class"),
+        (f"{__name__}.Addon", "body", "contentspider.crawl.addon.Addon"),
+        ("no_such_module.Article", "body", "there is no such class"),
+        ("builtins.dict", "body", "another name of dict"),
+        ("json.JSONDecoder", "body", "another name of json.decoder.JSONDecoder"),
+        ("json.decoder.JSONDecoder", "body", "not a valid item class"),
+    ],
+)
+def test_mapped_item_class_must_exist_and_have_the_fields(
+    path: str, field: str, advice: str
+) -> None:
+    settings = Settings({"CONTENTSPIDER_ITEM_FIELDS": {path: {"content": field}}})
+    if not advice:
+        Addon().update_settings(settings)
+        return
+    with pytest.raises(SettingError) as raised:
+        Addon().update_settings(settings)
+    assert path in str(raised.value) and advice in str(raised.value)
+
+
 def test_disabled_addon_adds_nothing() -> None:
     settings = Settings({"CONTENTSPIDER_ENABLED": "False", "CONTENTSPIDER_DURABLE": True})
     Addon().update_settings(settings)
@@ -130,10 +165,8 @@ def test_progress_uses_plain_lines_without_rich(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_invalid_interval_settings_raise_setting_error() -> None:
-    durable = {"CONTENTSPIDER_DURABLE": True}
     for values, named in (
         ({"CONTENTSPIDER_DUE": True}, wording("crawl.needs-history")),
-        ({"CONTENTSPIDER_DUE": True, "CONTENTSPIDER_COMPARE": False} | durable, "COMPARE=True"),
         ({"CONTENTSPIDER_MAX_INTERVAL": 0.03}, "from 0.04 on"),
         ({"CONTENTSPIDER_MEAN_INTERVAL": 0}, "from 0.001 on"),
     ):

@@ -252,6 +252,16 @@ def requests_of(spider: Any, body: str, level: int) -> list[Request]:
     return [one for part in spider.sitemap_requests(sitemap(body), level) for one in part]
 
 
+def test_lists_may_end_lines_with_cr_and_feeds_may_have_prefixes() -> None:
+    lines = "https://e.org/1\rhttps://e.org/2\r"
+    assert [place for place, _ in entries(lines)[0]] == ["https://e.org/1", "https://e.org/2"]
+    feed = (
+        "<a:feed xmlns:a='http://www.w3.org/2005/Atom'><a:entry><a:link href='https://e.org/1'/>"
+        "</a:entry></a:feed>"
+    )
+    assert [place for place, _ in entries(feed)[0]] == ["https://e.org/1"]
+
+
 def test_sitemaps_and_sitemap_indexes_are_parsed() -> None:
     urlset = (
         "<urlset><url><loc>/1</loc><lastmod>2024</lastmod></url>"

@@ -69,6 +69,19 @@ def test_page_of_returns_none_without_page() -> None:
     assert page_of(TextResponse("https://e.org/x", request=Request("https://e.org/x"))) is None
 
 
+def test_page_that_no_crawl_has_read_is_judged_alone() -> None:
+    html = HTML.format(prose(1)).encode()
+    asked = Request("https://e.org/1")
+    for request in (None, asked):
+        response = HtmlResponse("https://e.org/1", body=html, encoding="utf-8", request=request)
+        page = page_of(response)
+        assert page is not None
+        assert [block.is_content for block in page.blocks] == [False, True]
+    asked.meta[BINDINGS_META_KEY] = Bindings()
+    assert page_of(response) is None, "the crawl has left it out: an error page"
+    assert page_of(HtmlResponse("https://e.org/1")) is not None, "an empty page has no blocks"
+
+
 def root() -> Any:
     return lxml_html.fromstring(HTML.format(prose(1)))
 
@@ -83,5 +96,6 @@ def test_tagged_block_explains_its_decision() -> None:
     (rule,) = Overrides.parse("\n".join(why.correction.lines)).tables
     assert [element.text_content() for element in rule.keep[0].elements(root())] == ["Home"]
     assert any("100%" in reason for reason in why.reasons), "its links"
+    assert any("stands at the beginning" in reason for reason in why.reasons)
     assert (text.explain() or why).is_kept
     assert "&quot;Home&quot; " in why._repr_html_(), "in a notebook"

@@ -193,7 +193,7 @@ def test_section_with_short_pause_is_read_afterwards(parts: Parts) -> None:
     parts.header, parts.up_after = "\r\nRetry-After: 2", 20
     found, said = parts.crawl("-s", "RETRY_ENABLED=False")
     assert found == sorted(parts.names)
-    assert "are retried" in said
+    assert "requested again" in said
     assert parts.code == Outcome.COMPLETE
 
 

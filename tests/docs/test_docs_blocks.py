@@ -39,7 +39,7 @@ ALL = [block for blocks in BLOCKS.values() for block in blocks]
 # The tutorial takes the longest: it begins.
 WITH_BLOCKS = [page for page in PAGES[::-1] if any(not block.reason for block in BLOCKS[page])]
 # CI runs what a new user reads first; the nightly tests run all pages.
-IN_CI = {"README", "tutorial", "python", "scheduling"}
+IN_CI = {"README", "tutorial", "own-spiders", "python", "scheduling"}
 # What of the environment of the tests must not be seen: the checkout, and settings.
 HIDDEN = ("PYTHON", "CONTENTSPIDER_", "SCRAPY_", "VIRTUAL_ENV")
 OF_EXTRAS = sorted({name for extra in EXTRAS.keys() - NOT_IN_ALL for name in EXTRAS[extra]})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -9,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from contentspider.cli import build_parser
 from tests.conftest import ROOT, TIMEOUT
 
+NAMED = re.compile(r"(?<![\w/])docs/([\w-]+\.md)")
 WHEELHOUSE = ROOT / "wheelhouse"
 PAGE = "<title>Tea</title><nav><a href=/>Home</a></nav><p>Tea is made of leaves and water."
 
@@ -57,6 +60,28 @@ def test_setup_check_with_compilers_prints_nothing(tmp_path: Path) -> None:
         timeout=TIMEOUT,
     )
     assert (checked.returncode, checked.stderr) == (0, "")
+
+
+def test_help_names_folder_of_documentation_which_is_in_the_wheel() -> None:
+    folder = Path(build_parser().format_help().split()[-1])
+    pages = {page.name for page in (ROOT / "docs").iterdir() if page.suffix in (".md", ".txt")}
+    assert {page.name for page in folder.iterdir()} >= pages
+    text = (ROOT / "pyproject.toml").read_text()
+    (patterns,) = re.findall(r'^"share/doc/contentspider/docs" = (\[.*\])$', text, re.MULTILINE)
+    packed = {path.name for pattern in json.loads(patterns) for path in ROOT.glob(pattern)}
+    assert packed >= pages
+    sources = [file.read_text() for file in ROOT.glob("contentspider/**/*.py")]
+    named = {name for source in sources for name in NAMED.findall(source)}
+    assert named <= packed, "messages and help name only pages that there are"
+
+
+def test_wheel_packs_no_folders_that_running_the_examples_makes(tmp_path: Path) -> None:
+    (tmp_path / "examples" / "__pycache__").mkdir(parents=True)
+    text = (ROOT / "pyproject.toml").read_text()
+    lists = re.findall(r'^"share/doc/[^"]*" = (\[.*\])$', text, re.MULTILINE)
+    patterns = [pattern for each in lists for pattern in json.loads(each)]
+    assert any(pattern.startswith("examples/") for pattern in patterns)
+    assert not [path for pattern in patterns for path in tmp_path.glob(pattern)]
 
 
 def dockerfile_steps() -> list[str]:

@@ -13,7 +13,8 @@ import pytest
 
 from contentspider.index.engine import Query, create_engine
 from contentspider.index.errors import EngineDownError, EngineError
-from contentspider.index.schema import VERSION, Document, SchemaMismatchError, document_fields
+from contentspider.index.marks import VERSION, SchemaMismatchError
+from contentspider.index.schema import Document, document_fields
 
 pytest.importorskip("tantivy")
 from contentspider.index.engines.tantivy import INDEX, MANIFEST, TantivyEngine

@@ -14,6 +14,7 @@ from contentspider.index.errors import EngineDownError, EngineError
 from contentspider.index.result_rows import result_rows
 from tests.engines.documents import engine, named
 from tests.servers import KEY, index_url, shared, typesense_server
+from tests.sites import prose
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -192,3 +193,33 @@ def test_rebuild_leaves_nothing_of_old_index(engine: Engine, url: str) -> None:
 def test_incomplete_url_raises_engine_error(wrong: str) -> None:
     with pytest.raises(EngineError, match="typesense://host:port/index"):
         create_engine(wrong)
+
+
+def test_titles_that_are_the_query_or_a_part_of_it_come_first(engine: Engine) -> None:
+    words = "Gravel paths, part 2"
+    pages = [named(f"often{at}", title=f"{words}: {prose(at)[:9]} paths") for at in range(4)]
+    pages.append(named("equal", title=words, content=prose(7), language="en"))
+    pages += [named(f"first{at}", title="Courier", content=f"{words} Courier") for at in range(4)]
+    assert not engine.upsert(pages)
+    engine.flush()
+    for query in (words, f"{words} - Heath Courier", f"Blog: {words} [Courier]"):
+        results = engine.search(Query(query))
+        ids = [str(hit.record["id"]) for hit in results.hits]
+        assert ids[0] == "equal" and len(set(ids)) == len(ids) == results.total, query
+        assert results.facets["language"] == {"en": 1}
+        pages_of_one = [engine.search(Query(query, limit=1, offset=at)).hits for at in range(3)]
+        assert [str(hit.record["id"]) for (hit,) in pages_of_one] == ids[:3]
+    assert not engine.search(Query(words, {"language": "de"})).hits
+
+
+def test_pages_of_a_frequent_title_are_not_last_if_one_is_spelled_otherwise(engine: Engine) -> None:
+    pages = [named(f"t{at}", title="oven", content="An oven is hot.") for at in range(5)]
+    pages.append(named("other", title="OVEN", content="An oven is hot."))
+    pages += [
+        named(f"o{at}", title=prose(at)[:20], content=f"{prose(at)} oven {prose(at)}")
+        for at in range(9)
+    ]
+    assert not engine.upsert(pages)
+    results = engine.search(Query("oven", limit=20))
+    assert {hit.record["title"].lower() for hit in results.hits[:6]} == {"oven"}
+    assert results.total == len(results.hits) == 15

@@ -81,6 +81,32 @@ CASES = (
     Case("zh", "港口的旧船", "港口 旧船", "口港"),
     Case("ja", "港の古い船", "古い 港の", "船港"),
     Case("ko", "항구의 낡은 배", "항구 낡은", "구항"),
+    # An apostrophe is a letter of a word in Cyrillic, whatever sign a keyboard has for it. So are
+    # geresh and gershayim in Hebrew, and the middle dot of Catalan (UAX #29, MidNumLet and the
+    # like); a quote after a prefix of Hebrew ends it.
+    Case("uk", "п'ять солов’їв об`єднано", "п’ять пʼять солов'їв об’єднано пять", "п ять їв"),
+    Case("be", "сям'я", "сямʼя сям’я"),
+    Case("he", 'דו״ח של ארה"ב על ג׳ירפה', "דו\"ח דו״ח דוח ארה״ב ג'ירפה גירפה", "דו ח ג"),
+    Case("he", 'כתב "הארץ" ב"הארץ" של מנכ"לית', "הארץ מנכ״לית", "לית"),
+    Case("", "una col·lecció il·lustre", "col·lecció COL·LECCIÓ il•lustre", "col lustre"),
+    # Signs of Armenian stand above a vowel.
+    Case("hy", "Որտե՞ղ է նավը, ահա՛", "որտեղ որտե՞ղ ահա նավը", "ղ"),
+    # Keyboards have no okina: an apostrophe stands for it, or nothing.
+    Case("haw", "Hawaiʻi", "hawaiʻi hawai'i hawai’i hawaii", "hawa"),
+    Case("uz", "oʻzbek gʻishti", "oʻzbek o'zbek o‘zbek ozbek g'ishti", "zbe"),
+    # Letters without a decomposition in Unicode, as Lucene's ASCIIFoldingFilter has them.
+    Case("fr", "Le cœur d'Œdipe", "coeur cœur oedipe", "coe"),
+    Case("pl", "Łódź i łódka", "łódź lodz lodka", "odz"),
+    Case("", "Søen og ærinden", "soen søen aerinden", "sen"),
+    Case("is", "Þórður í Ísafirði", "thordur þórður isafirdi", "ordur"),
+    Case("vi", "Đà Nẵng", "da nang đà", "a"),
+    Case("ha", "ɗaya ƙasa", "daya kasa ɗaya", "aya"),
+    # Persian letters on an Arabic keyboard, and the reverse; digits of any script.
+    Case("fa", "كتاب\u200cهاي قديمي ۱۲۳", "کتاب\u200cهای قدیمی 123 ١٢٣", "۱۲"),
+    Case("ur", "پرانی کتاب ہے", "كتاب پراني هے", "کتا"),
+    Case("ckb", "دەچم", "ده\u200cچم دەچم"),
+    Case("hi", "नाव १२", "12 १२", "1"),
+    Case("km", "ឆ្នាំ២០២៦", "2026 ២០២៦", "202"),
     # Raised digits and fractions are no part of a number.
     Case("en", "some 10³ boats, 1½ knots, 5 m² of H₂O", "10 boats m2 H2O", "103 11 112"),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from scrapy.http import HtmlResponse, XmlResponse
 from scrapy.utils.httpobj import urlparse_cached
 
 from contentspider import links
+from contentspider.cli import main
 from contentspider.crawl.spider.sitemaps import read_sitemap
 from contentspider.crawl.spider.spider import SiteSpider
 from contentspider.ground.addresses import (
@@ -21,10 +23,9 @@ from contentspider.ground.addresses import (
     split_address,
 )
 from contentspider.ground.errors import ContentSpiderError
-from contentspider.ground.scope import SCOPES, Scope, crawl_name
+from contentspider.ground.scope import SCOPES, Scope, crawl_name, start_problem
 from contentspider.ground.sites import SiteKeys
 from contentspider.page.input.page import Page
-from contentspider.run.run import is_address
 from contentspider.site.models.identity import page_id
 from contentspider.site.models.record import page_fields
 from contentspider.site.own.readers.feeds import read_entries
@@ -45,6 +46,10 @@ ODD = [
     "http://℀.org/",
     "http://[::1]{http:{@[::1",
     "//[x",
+    "http://.",
+    "http://../site",
+    "http://a..e.org/",
+    f"http://{'a' * 64}.e.org/",
 ]
 PIECES = [
     *("http://", "https:", "//", "/", "[", "]", "[::1]", "[v1.a]", "%25", "@", ":", ":0", ":99999"),
@@ -82,7 +87,7 @@ def check(address: str, scopes: list[Scope]) -> None:
     found = [absolute(BASE, address), absolute(address, "x")]
     if address.isprintable() and len(address) < 500:
         found += named(address)
-    if is_address(address):
+    if not start_problem(address):
         found.append(address if "://" in address else f"https://{address}")
     for place in filter(None, found):
         assert is_web_address(place)
@@ -152,3 +157,50 @@ def test_malformed_start_url_is_rejected_by_command_line(tmp_path: Path, odd: st
 def test_malformed_start_url_is_rejected_by_spider() -> None:
     with pytest.raises(ContentSpiderError, match=r"'http://\[::1\]x/' is not the address"):
         SiteSpider(url="http://[::1]x/")
+
+
+@pytest.mark.parametrize("given", ["./site", "../{0}/site", "site/", "index.html", "{1}/site"])
+def test_local_path_in_place_of_an_address_is_refused_at_once(
+    given: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "site").mkdir()
+    (tmp_path / "index.html").write_text(article(1))
+    path = given.format(tmp_path.name, tmp_path)
+    assert main(["crawl", path]) == 2
+    assert f"contentspider extract {path}" in capsys.readouterr().err
+    (tmp_path / "sites.toml").write_text(f"[site.a]\nurls = ['{path}']\n")
+    assert main(["run", "sites.toml"]) == 1
+    assert f"contentspider extract {path}" in capsys.readouterr().err
+    with pytest.raises(ContentSpiderError, match="contentspider extract"):
+        SiteSpider(url=path)
+
+
+@pytest.mark.parametrize("host", [".", "..", "a..example.org", "a" * 64 + ".example.org"])
+def test_impossible_host_is_no_address(host: str) -> None:
+    assert main(["crawl", host]) == main(["crawl", f"http://{host}/a"]) == 2
+    with pytest.raises(ContentSpiderError):
+        SiteSpider(url=f"http://{host}/")
+
+
+def test_folder_with_the_name_of_a_domain_does_not_hide_its_site(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "example.org").mkdir()
+    assert not start_problem("example.org")
+    assert start_problem("./example.org")
+
+
+def test_links_and_redirects_to_impossible_hosts_cost_nothing_and_are_counted(
+    site: Site, tmp_path: Path
+) -> None:
+    host = site.url.partition("//")[2]
+    site.add("/", article(0, f"<a href=/1>1</a><a href=/2>2</a><a href=http://a..{host}/3>3</a>"))
+    site.add("/1", article(1, f"<a href=//a..{host}/3>3</a> <a href=http://../4>4</a>"))
+    site.answer = lambda path: site.pages.get(path, (404, "text/html", b"none"))
+    run("crawl", site.url, "--scope", "host", "--stats", "stats.json", cwd=tmp_path)
+    stats = json.loads((tmp_path / "stats.json").read_text())["stats"]
+    assert stats["contentspider/links/impossible"] == 2
+    assert "log_count/ERROR" not in stats
+    assert len(read_jsonl(tmp_path / "pages.jsonl")) == 2

@@ -80,7 +80,7 @@ def test_plugin_labels_and_classifier_learn_and_reload(
         extraction = again.extract(page)
         assert [block.tag for block in extraction.blocks] == ["p", "p"]
         np.testing.assert_array_equal(extraction.probabilities, model.probabilities(page))
-    (strongest, weight), *_ = again.explain(pages[0], 2)
+    (strongest, weight), *_ = again.weights(pages[0], 2)
     assert weight > 0
     assert classifier == "svm" or strongest.endswith("body/div.text/p")
 

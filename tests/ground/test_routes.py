@@ -8,12 +8,12 @@ from scrapy.utils.test import get_crawler
 
 from contentspider.crawl.queue.requests import OrderedFingerprinter
 from contentspider.crawl.spider.duplicates import plain_form
+from contentspider.ground.address_keys import address_key
 from contentspider.ground.addresses import page_address, route_of, section_address
 from contentspider.ground.robots import RobotsTxt
 from contentspider.ground.scope import Scope
 from contentspider.ground.sites import SiteKeys
 from contentspider.site.models.identity import page_id
-from contentspider.site.own.matching import address_key
 
 ROOT = "https://e.org/"
 NO_ROUTES = ("", "#", "#top", "#/", "#!/", "#!", "#!top", "?a=#b/c")

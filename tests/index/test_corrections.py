@@ -114,6 +114,30 @@ def test_open_word_also_finds_longer_words(engine: Engine) -> None:
     assert (sorted(ids(engine, "report")), typed(engine, "report")) == ([2, 5], [2, 5, 6])
 
 
+def test_pages_named_like_the_typed_word_come_before_those_with_many_rare_words(
+    engine: Engine,
+) -> None:
+    rare = " ".join(
+        f"Harbour{name}" for name in ("wrapper", "feature", "error", "creation", "test")
+    )
+    pages = [
+        document(10 + at, title=f"Notes {at}", content=f"{rare} harbour", language="en")
+        for at in range(3)
+    ]
+    pages += [
+        document(20 + at, title=f"Trip {at}", content="The harbour and harbours.", language="en")
+        for at in range(40)
+    ]
+    pages.append(document(5, title="Harbours", content="Quays of the coast.", language="en"))
+    pages.append(document(6, title="Harbour access", content="By road.", language="en"))
+    engine.upsert(pages)
+    engine.flush()
+    for words in ("harb", "Harbo"):
+        results = engine.search(Query(words, is_typing=True))
+        numbers = [int(hit.record["id"], 16) for hit in results.hits]
+        assert sorted(numbers[:2]) == [5, 6] and not {10, 11, 12} & set(numbers[:3])
+
+
 def words_with_prefix(counts: Mapping[str, int], prefix: str) -> dict[str, int]:
     return {word: count for word, count in counts.items() if word.startswith(prefix)}
 
@@ -127,6 +151,8 @@ def words_with_prefix(counts: Mapping[str, int], prefix: str) -> dict[str, int]:
         ("cat", {"car": 5, "cart": 4}, []),  # too short
         ("abcdefgh", {"abcdefxy": 1}, ["abcdefxy"]),  # two errors in a long word
         ("abcdef", {"abcdxy": 1}, []),  # and one in a shorter one
+        ("helf", {"␟help": 9, "␟help␟me": 1}, []),  # the words of whole titles
+        ("help", {"␟help": 9, "held": 1}, ["held"]),
         ("2024", {"2023": 5}, []),  # numbers have no typing errors
     ],
 )

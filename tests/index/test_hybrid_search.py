@@ -16,9 +16,9 @@ from contentspider.index import vectors as vector_tables
 from contentspider.index.engine import Engine, Query, create_engine
 from contentspider.index.errors import EmbedderError, EngineDownError, EngineError, Retries
 from contentspider.index.filters import Comparison, Order
+from contentspider.index.marks import Manifest, SchemaMismatchError
 from contentspider.index.operations import open_index, rebuild, sync, verify
 from contentspider.index.result_rows import result_rows
-from contentspider.index.schema import Manifest, SchemaMismatchError
 from contentspider.index.vectors import MAX_TEXTS, NEAREST_PAGES
 from contentspider.testing.engines import document
 from tests.embedders import NAME, vectors

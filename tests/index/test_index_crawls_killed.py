@@ -150,4 +150,4 @@ def test_index_is_consistent_after_killed_crawls_and_engines(
         if not server:
             again.crawl("--resume", "--index", url)
         told = run("index", "verify", site.url, url, cwd=tmp_path).stderr
-        assert f"{len(again.articles) + 1} documents are as they should be, 0 missing" in told
+        assert f"{len(again.articles) + 1} documents as they should be, 0 missing" in told

@@ -123,5 +123,5 @@ def verify(crawls: Crawls, url: str) -> None:
         timeout=TIMEOUT,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert f"{len(crawls.titles)} documents are as they should be" in done.stderr
+    assert f"{len(crawls.titles)} documents as they should be" in done.stderr
     assert "0 missing, 0 stale, 0 damaged, 0 too many" in done.stderr

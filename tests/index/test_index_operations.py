@@ -13,8 +13,8 @@ from contentspider.ground.errors import ContentSpiderError
 from contentspider.index import operations
 from contentspider.index.engine import ENGINES, create_engine
 from contentspider.index.errors import EngineDownError, EngineError
+from contentspider.index.marks import VERSION, Manifest, SchemaMismatchError
 from contentspider.index.operations import open_index, rebuild, sync, verify
-from contentspider.index.schema import VERSION, Manifest, SchemaMismatchError
 from contentspider.index.sqlite import SQLiteEngine
 from contentspider.index.term_engine import TermEngine
 from tests.indexes import Crawls, Memory
@@ -118,12 +118,12 @@ def test_rebuild_of_index_with_other_schema_keeps_documents_without_history(
     crawls: Crawls, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sync(crawls.path, url)
-    monkeypatch.setattr("contentspider.index.schema.VERSION", 99)
+    monkeypatch.setattr("contentspider.index.marks.VERSION", 99)
     with pytest.raises(EngineError, match=r"has documents of e\.org.*--force"):
         rebuild([], url)
     monkeypatch.undo()
     assert len(ids(url)) == 6
-    monkeypatch.setattr("contentspider.index.schema.VERSION", 99)
+    monkeypatch.setattr("contentspider.index.marks.VERSION", 99)
     assert rebuild([], url, force=True) == {}
     assert not ids(url)
 

@@ -11,15 +11,13 @@ import pytest
 
 from contentspider.index.engines.common import ServerEngine
 from contentspider.index.errors import EngineError
+from contentspider.index.marks import VERSION, Manifest, SchemaMismatchError
 from contentspider.index.schema import (
     FACETS,
     FIELDS_BY_NAME,
     TEXT_FIELDS,
-    VERSION,
     Document,
     Kind,
-    Manifest,
-    SchemaMismatchError,
     document_fields,
     join_lines,
 )
@@ -63,7 +61,8 @@ def test_document_record_and_words_contain_its_fields() -> None:
     assert document.record() == fields | {"id": "a", "crawl": "e.org", "version": 3, "hash": "h"}
     words = document.searchable_words()
     assert list(words) == [text.name for text in TEXT_FIELDS]
-    assert (words["headings"], words["title"], words["content"]) == ("green tea black", "tea", "")
+    assert (words["title"], words["content"]) == ("tea ␟tea", "")
+    assert words["headings"] == "green tea black ␟green␟tea ␟black"
 
 
 def test_index_schema_constants_are_stable() -> None:

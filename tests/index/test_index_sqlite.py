@@ -10,9 +10,10 @@ import pytest
 
 from contentspider.cli import main
 from contentspider.index.engine import Query
-from contentspider.index.errors import EngineDownError, EngineError
+from contentspider.index.errors import EngineDownError, EngineError, IndexDamagedError
 from contentspider.index.schema import Document
 from contentspider.index.sqlite import SQLiteEngine
+from tests.sites import prose
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -76,7 +77,7 @@ def test_concurrent_creation_of_sqlite_index_raises_engine_down_error(
 def test_sqlite_search_returns_ranked_hits_with_facets(engine: SQLiteEngine) -> None:
     for name, language in (("b", "en"), ("a", "en"), ("c", "de"), ("d", "")):
         engine.upsert([document(name, language=language, site="e.org")])
-    engine.upsert([document("e", headings=["tea"], page_type="listing", more={"n": [1]})])
+    engine.upsert([document("e", headings=["tea time"], page_type="listing", more={"n": [1]})])
     found = engine.search(Query("tea"))
     assert [hit.record["id"] for hit in found.hits] == ["a", "b", "c", "d", "e"]
     scores = [hit.score for hit in found.hits]
@@ -90,7 +91,7 @@ def test_sqlite_search_returns_ranked_hits_with_facets(engine: SQLiteEngine) -> 
     everything = engine.search(Query("", filters={"language": "en"}))
     assert [(hit.record["id"], hit.score) for hit in everything.hits] == [("a", 0.0), ("b", 0.0)]
     assert engine.search(Query("")).total == 5
-    assert engine.get("e") == document("e", headings=["tea"], page_type="listing").record() | {
+    assert engine.get("e") == document("e", headings=["tea time"], page_type="listing").record() | {
         "more": {"n": [1]}
     }
     assert engine.get("f") is None
@@ -185,3 +186,66 @@ def test_search_for_a_word_of_all_pages_takes_linear_time(tmp_path: Path) -> Non
         steps.append(len(calls))
         engine.close()
     assert steps[1] < 6 * steps[0]
+
+
+def test_index_has_at_most_twice_the_bytes_of_its_texts(engine: SQLiteEngine, path: Path) -> None:
+    size = 0
+    for number in range(40):
+        parts = [prose(number * 60 + part) for part in range(60)]
+        html = "".join(
+            f'<h2 id="{at}">Part {at}</h2><p>{part}</p>' for at, part in enumerate(parts)
+        )
+        content = "\n".join(parts)
+        size += len(content) + len(html)
+        engine.upsert([document(str(number), content=content, more={"content_html": html})])
+    engine.flush()
+    engine.close()
+    assert path.stat().st_size < 2 * size
+
+
+def test_words_of_deleted_and_replaced_documents_leave_the_index(engine: SQLiteEngine) -> None:
+    html = '<h2 id="a">Harbour</h2><p>A crane.</p><h2 id="b">Quay</h2><p>Nets.</p>'
+    content = "Harbour\nA crane.\nQuay\nNets."
+    engine.upsert([document(name, content=content, more={"content_html": html}) for name in "ab"])
+    engine.delete(["a"])
+    engine.upsert([document("b", 2, content="Nothing else.")])
+    assert [engine.search(Query(word)).total for word in ("crane", "nets", "else")] == [0, 0, 1]
+    assert not engine._vocabulary("crane") and not engine.damage()
+
+
+def test_words_that_are_not_those_of_the_index_are_damage(engine: SQLiteEngine) -> None:
+    engine.upsert([document(name, content=f"A crane and {name} nets.") for name in "ab"])
+    assert not engine.damage()
+    engine._execute("UPDATE words SET words = (SELECT words FROM words WHERE number = 1)")
+    assert engine.damage()
+
+
+def test_words_of_a_document_that_somebody_else_deleted_leave_with_the_next_one(
+    engine: SQLiteEngine,
+) -> None:
+    engine.upsert([document(name, content=f"A crane and {name}.") for name in ("nets", "oars")])
+    engine._execute("DELETE FROM documents WHERE id = 'oars'")
+    assert not engine.damage()
+    engine.upsert([document("quay", content="A crane and quay.")])
+    assert [engine.search(Query(word)).total for word in ("crane", "oars", "quay")] == [2, 0, 1]
+    assert not engine._vocabulary("oars") and not engine.damage()
+
+
+def test_document_without_words_is_damage(engine: SQLiteEngine) -> None:
+    engine.upsert([document("a")])
+    engine._execute("DELETE FROM words")
+    assert engine.damage()
+
+
+def test_damaged_words_are_seen_and_need_a_rebuild(engine: SQLiteEngine) -> None:
+    engine.upsert([document("a")])
+    engine._execute("UPDATE words SET words = x'00'")
+    with pytest.raises(IndexDamagedError, match="index rebuild"):
+        engine.damage()
+    with pytest.raises(IndexDamagedError, match="index rebuild"):
+        engine.delete(["a"])
+
+
+def test_path_that_cannot_be_read_raises_engine_error(tmp_path: Path) -> None:
+    with pytest.raises(EngineError):
+        SQLiteEngine(f"sqlite:{tmp_path}/{'x' * 300}.db").open(is_writer=False)

@@ -20,7 +20,7 @@ from contentspider.index.errors import (
     Retries,
     redacted_url,
 )
-from contentspider.index.schema import VERSION, Manifest, SchemaMismatchError
+from contentspider.index.marks import VERSION, Manifest, SchemaMismatchError
 from contentspider.index.sync import Report, batches
 from tests.indexes import Crawls, Memory
 from tests.messages import wording
@@ -200,7 +200,7 @@ def test_history_without_items_is_logged(tmp_path: Path, caplog: pytest.LogCaptu
     crawls.crawl({})
     assert crawls.sync(Memory()).run().upserted == 0
     crawls.close()
-    assert caplog.messages[0].startswith("e.org.sqlite has no items yet")
+    assert caplog.messages[0].startswith("e.org.sqlite has no pages with content yet")
 
 
 def restored(crawls: Crawls, copy: bytes) -> None:
@@ -298,7 +298,7 @@ def test_documents_missing_from_incomplete_history_are_kept(
     report = crawls.sync(engine).run()
     assert (report.upserted, report.deleted, report.kept) == (2, 0, 18)
     assert str(report).endswith(", 18 kept until a crawl is complete")
-    assert "18 documents differ from e.org.sqlite" in caplog.text
+    assert "18 documents left as before, though the book (e.org.sqlite" in caplog.text
     crawls.crawl(dict.fromkeys(range(17), "again"))
     report = crawls.sync(engine).run()
     assert (report.deleted, report.kept) == (3, 0)
@@ -327,7 +327,7 @@ def test_restored_history_keeps_newer_documents_until_seen_again(
     crawls.crawl(dict.fromkeys(range(1, 4), "seen"))
     crawls.sync(engine).run()
     crawls.assert_in(engine)
-    assert "4 documents differ" in caplog.text
+    assert "4 documents left as before" in caplog.text
 
 
 def test_index_rebuilt_during_sync_keeps_old_sync_mark(
@@ -359,7 +359,7 @@ def test_page_in_two_crawls_belongs_to_the_crawl_that_wrote_it_first(
     assert (report.upserted, report.taken_over, report.foreign) == (1, 0, {"e.org": 1})
     assert engine.there[f"{3:032x}"].fields["title"] == "title 3"
     (warning,) = caplog.messages
-    for fact in ("1 pages of f.org", "e.org: 1", "--take-over"):
+    for fact in ("1 page of f.org", "e.org: 1", "--take-over"):
         assert fact in warning
     assert other.sync(engine).run().foreign == {"e.org": 1}
     assert len(caplog.messages) == 1, "it is said once"
@@ -430,7 +430,7 @@ def test_renamed_crawl_takes_over_its_documents(
     assert renamed.sync(engine).run().foreign == {"e.org": 19}
     caplog.clear()
     assert renamed.sync(engine, take_over=True).run().taken_over == 19
-    assert "memory:index: 19 documents belonged to another crawl" in caplog.text
+    assert "memory:index: 19 documents of another crawl" in caplog.text
     renamed.crawl({}, gone=[4])
     assert renamed.sync(engine).run().deleted == 1
     assert engine.there[f"{3:032x}"].fields["title"] == "third"
@@ -503,7 +503,7 @@ def test_older_copy_of_history_never_reverts_index(crawls: Crawls, engine: Memor
     crawls.crawl({1: "newer", 2: "newer"})
     crawls.sync(engine).run()
     restored(crawls, backup)
-    with pytest.raises(EngineError, match="contentspider index verify --mend"):
+    with pytest.raises(EngineError, match=r"contentspider index verify \S+ \S+ --mend --force"):
         crawls.sync(engine).run()
     assert engine.there[f"{1:032x}"].fields["title"] == "newer"
     crawls.titles = titles

@@ -25,7 +25,7 @@ def test_a_history_without_items_gives_one_warning(
     crawls.sync(Memory()).run()
     crawls.close()
     (message,) = caplog.messages
-    assert message.startswith("e.org.sqlite has no items yet")
+    assert message.startswith("e.org.sqlite has no pages with content yet")
 
 
 def test_index_filled_from_other_history_logs_warning(
@@ -48,7 +48,7 @@ def test_older_history_error_suggests_verify_mend(crawls: Crawls, engine: Memory
     with pytest.raises(EngineError) as raised:
         crawls.sync(engine).run()
     ended = crawls.sync(engine)._entries.position().ended
-    facts = ("memory:index", "2999-01-01T00:00:00+00:00", "e.org.sqlite", ended, "verify --mend'")
+    facts = ("memory:index", "2999-01-01T00:00:00+00:00", "e.org.sqlite", ended, "--mend --force'")
     for fact in facts:
         assert fact in str(raised.value)
 
@@ -77,7 +77,7 @@ def test_rejected_documents_are_logged_up_to_limit(
     report = crawls.sync(engine).run()
     assert list(report.refused.values()) == ["no such title"] * 3
     named = [f"memory:index refused document {number:032x}: no such title" for number in (1, 2)]
-    assert caplog.messages == [*named, "memory:index refused 1 more documents"]
+    assert caplog.messages == [*named, "memory:index refused 1 more document"]
     crawls.crawl({}, gone=[1])
     sync = crawls.sync(engine)
     sync.run()

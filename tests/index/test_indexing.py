@@ -54,7 +54,7 @@ def indexed(site: Site, tmp_path: Path) -> Indexed:
 
 
 def test_index_follows_changes_of_site(indexed: Indexed) -> None:
-    assert "12 documents are as they should be" in indexed.verify()
+    assert "12 documents as they should be" in indexed.verify()
     found = indexed.search("page 3")[0]
     assert (found["rank"], found["url"]) == (1, f"{indexed.site.url}/3")
     assert found["snippet"].startswith("Page 3")
@@ -75,7 +75,7 @@ def test_index_follows_changes_of_site(indexed: Indexed) -> None:
     assert (found["url"], "Zanzibar" in found["snippet"]) == (f"{indexed.site.url}/3", True)
     assert indexed.search("page 5")[0]["url"].endswith("/moved")
     assert f"{indexed.site.url}/4" not in {one["url"] for one in indexed.search("page 4")}
-    assert "12 documents are as they should be" in indexed.verify()
+    assert "12 documents as they should be" in indexed.verify()
 
 
 def test_index_follows_link_texts_of_other_pages(indexed: Indexed) -> None:
@@ -90,7 +90,7 @@ def test_index_follows_link_texts_of_other_pages(indexed: Indexed) -> None:
     assert json.loads(anchors) == ["Page /3", "Timbuktu"]
     indexed.crawl("--index", URL)
     assert "index:  0 documents written, 0 deleted" in indexed.said
-    assert "12 documents are as they should be" in indexed.verify()
+    assert "12 documents as they should be" in indexed.verify()
 
 
 def edit(indexed: Indexed, *paths: str, word: str) -> None:
@@ -115,7 +115,7 @@ def test_index_survives_loss_of_state_folder(indexed: Indexed) -> None:
     assert "pages.db " + wording("index.other-history") in indexed.said
     assert [len(indexed.search(word)) for word in ("quetzal", "marimba", "bassoon")] == [0, 0, 5]
     assert f"{indexed.site.url}/6" not in {one["url"] for one in indexed.search("page 6")}
-    assert "11 documents are as they should be" in indexed.verify()
+    assert "11 documents as they should be" in indexed.verify()
     # A backup: older than the index, and with the numbers of what it has.
     shutil.rmtree(indexed.folder / ".scrapy")
     (indexed.folder / "backup").rename(indexed.folder / ".scrapy")
@@ -124,11 +124,11 @@ def test_index_survives_loss_of_state_folder(indexed: Indexed) -> None:
     with closing(sqlite3.connect(history)) as database, database:
         database.execute("UPDATE crawls SET ended = '2026-01-02T03:04:05+00:00'")
     done = run("index", "sync", indexed.site.url, URL, cwd=indexed.folder, check=False)
-    assert (done.returncode, "verify --mend" in done.stderr) == (1, True)
+    assert (done.returncode, "--mend --force" in done.stderr) == (1, True)
     edit(indexed, "/2", word="Ocarina")
     indexed.crawl("--index", URL)
     assert [len(indexed.search(word)) for word in ("quetzal", "bassoon", "ocarina")] == [0, 4, 1]
-    assert "11 documents are as they should be" in indexed.verify()
+    assert "11 documents as they should be" in indexed.verify()
     indexed.crawl("--index", URL)
     assert "another history" not in indexed.said
 
@@ -137,12 +137,12 @@ def test_index_survives_loss_of_state_folder(indexed: Indexed) -> None:
 def test_changed_crawl_option_continues_same_index(indexed: Indexed) -> None:
     edit(indexed, "/2", word="Marimba")
     indexed.crawl("--index", URL, "--exclude", "/3")
-    assert "index:  1 documents written, 1 deleted" in indexed.said
+    assert "index:  1 document written, 1 deleted" in indexed.said
     assert len(indexed.search("marimba")) == 1
     edit(indexed, "/2", word="Bassoon")
     indexed.crawl("--index", URL, "--max-depth", "5", "--include", "*", "--exclude", "/3")
     assert [len(indexed.search(word)) for word in ("marimba", "bassoon")] == [0, 1]
-    assert "11 documents are as they should be" in indexed.verify()
+    assert "11 documents as they should be" in indexed.verify()
 
 
 def test_renamed_crawl_takes_over_index(indexed: Indexed) -> None:
@@ -175,12 +175,12 @@ def test_redirect_to_another_site_leaves_its_documents_alone(indexed: Indexed) -
         del other.answers["/"]
         other.crawl(*options, "--force")
     # Somebody deletes some documents: the next update writes them again.
-    assert "12 documents are as they should be" in indexed.verify()
+    assert "12 documents as they should be" in indexed.verify()
     with closing(sqlite3.connect(indexed.folder / "pages.db")) as index, index:
         index.execute("DELETE FROM documents WHERE url LIKE ?", (f"{indexed.site.url}/1%",))
     told = run("index", "sync", indexed.site.url, URL, cwd=indexed.folder).stderr
     assert "3 documents written, 0 deleted" in told
-    assert "12 documents are as they should be" in indexed.verify()
+    assert "12 documents as they should be" in indexed.verify()
 
 
 def test_limited_crawl_with_new_state_deletes_no_documents(indexed: Indexed) -> None:
@@ -188,11 +188,11 @@ def test_limited_crawl_with_new_state_deletes_no_documents(indexed: Indexed) -> 
     indexed.crawl("--index", URL, "--max-pages", "9", code=9)
     assert "3 documents in search indexes may be old" in indexed.said
     assert (
-        "9 documents are as they should be, 0 missing, 0 stale, 0 damaged, 3 too many"
+        "9 documents as they should be, 0 missing, 0 stale, 0 damaged, 3 too many"
         in indexed.verify(code=1)
     )
     indexed.crawl("--index", URL)
-    assert "12 documents are as they should be" in indexed.verify()
+    assert "12 documents as they should be" in indexed.verify()
 
 
 def test_changed_metadata_updates_index_of_unchanged_page(indexed: Indexed) -> None:
@@ -201,16 +201,23 @@ def test_changed_metadata_updates_index_of_unchanged_page(indexed: Indexed) -> N
     assert indexed.articles["/3"] != page
     items = indexed.crawl("--index", URL)
     assert items["/3"]["change"] == "unchanged"
-    assert "index:  1 documents written, 0 deleted" in indexed.said
+    assert "index:  1 document written, 0 deleted" in indexed.said
+
+
+def test_changed_markup_updates_index_of_unchanged_page(indexed: Indexed) -> None:
+    title = "<h1>Page 3</h1>"
+    assert title in indexed.articles["/3"]
+    indexed.articles["/3"] = indexed.articles["/3"].replace(title, "<h2>Page 3</h2>")
+    items = indexed.crawl("--index", URL)
+    assert (items["/3"]["change"], items["/3"]["headings"]) == ("unchanged", ["## Page 3"])
+    assert "index:  1 document written, 0 deleted" in indexed.said
+    assert "12 documents as they should be" in indexed.verify()
 
 
 def test_broken_index_does_not_affect_crawl_output(indexed: Indexed) -> None:
     (indexed.folder / "pages.db").write_bytes(b"no database at all" * 100)
     indexed.articles["/new"] = article(99)
     assert "/new" in indexed.crawl("--index", URL, code=9)
-    assert "1 search indexes were not brought up to date; the log above says what to do" in (
-        indexed.said
-    )
     assert "contentspider index sync" in indexed.said
     assert "Traceback" not in indexed.said
     done = run("search", "words", "--index", URL, cwd=indexed.folder, check=False)
@@ -228,13 +235,13 @@ def test_deleted_documents_are_mended_and_index_is_rebuilt(indexed: Indexed) -> 
         connection.execute("UPDATE documents SET hash = 'x' WHERE number = 5")
     connection.close()
     told = indexed.verify(code=1)
-    assert "8 documents are as they should be, 3 missing, 1 stale" in told
+    assert "8 documents as they should be, 3 missing, 1 stale" in told
     assert told.count('"is": "missing"') == 3
     assert "mended" in indexed.verify("--mend")
-    assert "12 documents are as they should be, 0 missing" in indexed.verify()
+    assert "12 documents as they should be, 0 missing" in indexed.verify()
     told = run("index", "rebuild", URL, cwd=indexed.folder).stderr
     assert "12 documents written, 0 deleted" in told
-    assert "12 documents are as they should be, 0 missing" in indexed.verify()
+    assert "12 documents as they should be, 0 missing" in indexed.verify()
     assert indexed.search("page 3")
 
 
@@ -296,10 +303,10 @@ def test_crawl_killed_while_indexing_is_completed_by_sync(indexed: Indexed) -> N
     process.stderr.close()
     assert process.wait(60) == -signal.SIGKILL
     blocker.close()
-    assert "12 documents are as they should be, 30 missing" in indexed.verify(code=1)
+    assert "12 documents as they should be, 30 missing" in indexed.verify(code=1)
     told = run("index", "sync", indexed.site.url, URL, cwd=indexed.folder).stderr
     assert "30 documents written, 0 deleted" in told
-    assert "42 documents are as they should be, 0 missing" in indexed.verify()
+    assert "42 documents as they should be, 0 missing" in indexed.verify()
 
 
 @pytest.mark.parametrize(
@@ -329,7 +336,7 @@ def test_index_option_without_url_uses_default_index(site: Site, tmp_path: Path)
     assert made.name == {"sqlite": "pages.db", "tantivy": "tantivy"}[scheme]
     assert f"{site.url}/3" in run("search", "page", "3", cwd=tmp_path).stdout
     told = run("index", "verify", site.url, "default", cwd=tmp_path)
-    assert "12 documents are as they should be" in told.stderr
+    assert "12 documents as they should be" in told.stderr
     state = ("--state-dir", str(tmp_path / ".scrapy" / "contentspider"))
     assert f"{site.url}/3" in run("search", "page", "3", *state, cwd=tmp_path.parent).stdout
 

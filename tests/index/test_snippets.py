@@ -144,3 +144,19 @@ def test_snippet_of_long_text_takes_little_time(unit: str) -> None:
     before = time.process_time()
     snippet(text, terms)
     assert time.process_time() - before < 3
+
+
+@pytest.mark.parametrize(
+    ("text", "query", "marked"),
+    [
+        ("Le cœur de la ville", "coeur", "cœur"),
+        ("Die Straße", "strasse", "Straße"),
+        ("п'ять човнів", "п’ять", "п'ять"),
+        ('של ארה"ב כאן', "ארה״ב", 'ארה"ב'),
+        ("كتاب\u200cهاي", "کتاب\u200cهای", "كتاب\u200cهاي"),
+        ("سال ۱۲۳", "123", "۱۲۳"),
+    ],
+)
+def test_other_spellings_of_a_word_are_marked(text: str, query: str, marked: str) -> None:
+    pieces = snippet(text, query_prefixes(query))
+    assert [piece for piece, is_match in pieces if is_match] == [marked]

@@ -5,6 +5,7 @@ import time
 import pytest
 
 from contentspider.page.about.authors import MAX_AUTHOR_CHARS, MAX_AUTHORS, author_names
+from contentspider.page.input.page import Page
 
 
 @pytest.mark.parametrize(
@@ -40,6 +41,19 @@ from contentspider.page.about.authors import MAX_AUTHOR_CHARS, MAX_AUTHORS, auth
 )
 def test_author_names_are_separated_from_surrounding_text(text: str, names: list[str]) -> None:
     assert list(author_names([text])) == names
+
+
+def test_names_of_libraries_are_put_in_order() -> None:
+    head = '<meta name="citation_author" content="Byron, Ada"><meta name="citation_author"'
+    page = Page.from_html(f"<title>Tea</title>{head} content='Bob Frank'><p>Tea.")
+    assert page.metadata.author == ("Ada Byron", "Bob Frank")
+    page = Page.from_html("<title>Tea</title><meta name=author content='Cy Doe, MD'><p>Tea.")
+    assert page.metadata.author == ("Cy Doe, MD",)
+
+
+def test_two_names_in_library_metadata_are_those_of_two_persons() -> None:
+    page = Page.from_html('<title>Tea</title><meta name="dc.creator" content="Ada Byron, Cy Doe">')
+    assert page.metadata.author == ("Ada Byron", "Cy Doe")
 
 
 def test_repeated_author_name_counts_once() -> None:

@@ -133,6 +133,20 @@ def test_code_with_million_blank_lines_is_read_quickly() -> None:
     assert time.process_time() - started < 3
 
 
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<div>" + "<button>a</button> " * 20_000 + "</div><pre>x = 1</pre>",
+        "<pre class=verse>a\nb" * 2_000,
+        "<div>" + "<div role=tablist><a role=tab>a</a><a role=tab>b</a></div>" * 2_000 + "</div>",
+    ],
+)
+def test_many_controls_poems_and_tabs_take_linear_time(html: str) -> None:
+    started = time.process_time()
+    assert texts(html)
+    assert time.process_time() - started < 3
+
+
 def test_href_of_custom_element_is_read_as_link() -> None:
     (card, after) = blocks("<my-card href=/a>one <b>two</b></my-card>three")
     assert (card.link_chars, card.links, card.spans) == (7, 1, ((0, 7, "/a"), (4, 7, "*")))
@@ -190,6 +204,15 @@ def test_elements_without_text_are_skipped_but_count_in_positions() -> None:
             [("a", (2, "/i", "x")), ("b", None)],
         ),
         ("<p>a</p><div><img src=/i alt=x><h1>b</h1></div>", [("a", None), ("b", (-1, "/i", "x"))]),
+        # Before a box, a quote or a list, not in it.
+        *(
+            (f"<p>a</p><p><img src=/i alt=x></p>{frame}", [("a", (2, "/i", "x")), ("b", None)])
+            for frame in (
+                "<div class='admonition note'><p>b</p></div>",
+                "<blockquote><p>b</p></blockquote>",
+                "<ul><li>b</ul>",
+            )
+        ),
         ("<p>a<img src=/t width=1 height=1></p>", [("a", None)]),
         ("<p>a<img src=/icon width=16px></p>", [("a", None)]),
         ("<p>a<img src=/i width=16% alt></p>", [("a", (1, "/i", ""))]),

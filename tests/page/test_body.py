@@ -1,7 +1,10 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import time
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
 
 import pytest
 from lxml import etree
@@ -16,12 +19,16 @@ from contentspider.page.input.body import (
     EMPTY_HTML,
     as_utf8,
     decode,
+    guessed_encoding,
     limit_markup,
     may_be_html,
     page_encoding,
     without_early_ends,
 )
 from contentspider.page.input.page import Page
+
+if TYPE_CHECKING:
+    from scrapy.statscollectors import StatsCollector
 
 NO_TEXT = (
     "punycode undefined unicode_escape raw_unicode_escape idna base64_codec hex rot13 utf-7 hz"
@@ -67,6 +74,66 @@ def test_page_that_was_saved_as_utf8_is_not_read_in_its_old_encoding() -> None:
     assert page_encoding(b"<meta charset=gb2312><p>" + "联通".encode("gb18030"), None) == "gb18030"
 
 
+TEXTS = {
+    "cp1251": "Железная дорога соединяет большие города и маленькие посёлки нашей страны. ",
+    "koi8-r": "Железная дорога соединяет большие города и маленькие посёлки нашей страны. ",
+    "cp932": "鉄道は大きな都市と小さな町をつなぎ、毎日たくさんの人を運んでいます。",
+    "euc_jp": "鉄道は大きな都市と小さな町をつなぎ、毎日たくさんの人を運んでいます。",
+    "iso2022_jp": "鉄道は大きな都市と小さな町をつなぎ、毎日たくさんの人を運んでいます。",
+    "gb18030": "铁路连接着大城市和小城镇，每天运送许多旅客和货物。",
+    "big5hkscs": "鐵路連接著大城市和小城鎮，每天運送許多旅客和貨物。",
+    "cp949": "철도는 큰 도시와 작은 마을을 이어 주며 매일 많은 사람을 실어 나릅니다. ",
+    "cp1256": "تربط السكك الحديدية بين المدن الكبيرة والقرى الصغيرة في بلادنا كل يوم. ",
+    "cp1250": "Żelazna kolej łączy duże miasta i małe wsie naszego kraju, także w święta. ",
+    "cp1253": "Ο σιδηρόδρομος συνδέει τις μεγάλες πόλεις με τα μικρά χωριά της χώρας. ",
+    "cp1252": "Die Fähren fahren über Nacht, und für Gäste gibt es süßes Gebäck. ",
+}
+
+
+@pytest.mark.parametrize("encoding", TEXTS)
+def test_encoding_that_nothing_declares_is_found_in_the_text(encoding: str) -> None:
+    text = TEXTS[encoding]
+    page = Page.from_html(f"<title>T</title><p>{text * 4}".encode(encoding))
+    assert text_of(page) == (text * 4).strip()
+    # Of this text, both have the same letters.
+    assert page.guessed_encoding == encoding.replace("koi8-r", "koi8-u")
+    header = {"Content-Type": "text/html"}
+    body = f"<html><title>T</title><p>{text * 4}".encode(encoding)
+    response, stats = counted_pass(HtmlResponse("http://a.example/", headers=header, body=body))
+    assert text * 4 in response.text
+    assert stats.get_value("contentspider/pages/encoding_guessed") == 1
+
+
+@pytest.mark.parametrize("head", ["", "<meta charset=koi8-r>", "<?xml encoding='koi8-r'?>"])
+def test_pages_that_declare_or_are_utf8_need_no_guess(
+    head: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "chardetng_py", None)
+    monkeypatch.setitem(sys.modules, "chardet", None)
+    text = f"{head}<p>{TEXTS['koi8-r']}"
+    body = text.encode("koi8-r" if head else "utf-8")
+    assert text_of(Page.from_html(body)) == TEXTS["koi8-r"].strip()
+    assert not Page.from_html(body).guessed_encoding
+    assert not Page.from_html(b"<p>ASCII \x1b$ of a terminal \xc3\xa9").guessed_encoding
+    assert text_of(Page.from_html("<p>a “quote”".encode("cp1252"))) == "a “quote”"
+    response, stats = counted_pass(HtmlResponse("http://a.example/", body=body))
+    assert TEXTS["koi8-r"] in response.text
+    assert not stats.get_value("contentspider/pages/encoding_guessed")
+
+
+def test_without_chardetng_the_other_detector_guesses(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[list[str]] = []
+
+    def detect(body: bytes, include_encodings: list[str]) -> dict[str, str]:
+        asked.append(include_encodings)
+        return {"encoding": "EUC-KR"}
+
+    monkeypatch.setitem(sys.modules, "chardetng_py", None)
+    monkeypatch.setitem(sys.modules, "chardet", SimpleNamespace(detect=detect))
+    assert guessed_encoding(TEXTS["cp949"].encode("cp949")) == "cp949"
+    assert "euc-jp" in asked[0]
+
+
 def test_responses_with_unknown_encoding_are_decoded_like_files() -> None:
     body = b"<html><p>text " * 50_000
     for encoding in NO_TEXT.split():
@@ -79,12 +146,18 @@ def test_responses_with_unknown_encoding_are_decoded_like_files() -> None:
 
 
 def passed_on(response: Response) -> Response:
-    async def process() -> Response:
-        return await BodiesMiddleware(get_crawler()).process_response(
-            Request(response.url), response
-        )
+    return counted_pass(response)[0]
 
-    return asyncio.run(process())
+
+def counted_pass(response: Response) -> tuple[Response, StatsCollector]:
+    crawler = get_crawler()
+
+    async def process() -> Response:
+        return await BodiesMiddleware(crawler).process_response(Request(response.url), response)
+
+    result = asyncio.run(process())
+    assert crawler.stats
+    return result, crawler.stats
 
 
 def test_bodies_middleware_runs_between_decompression_and_meta_refresh() -> None:

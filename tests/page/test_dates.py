@@ -97,3 +97,19 @@ def test_implausible_or_ambiguous_dates_are_dropped(text: str) -> None:
 )
 def test_date_is_read_from_permalink(path: str, date: str) -> None:
     assert date_in_address(f"https://harbour.example{path}", NOW) == date
+
+
+@pytest.mark.parametrize(
+    ("zone", "offset"),
+    [
+        ("\u221205:00", "-05:00"),
+        (" GMT+1", "+01:00"),
+        (" UTC+5:30", "+05:30"),
+        (" UTC -3", "-03:00"),
+        (" GMT+10", "+10:00"),
+        ("+0530", "+05:30"),
+        ("+05", "+05:00"),
+    ],
+)
+def test_zones_have_signs_and_hours_in_many_forms(zone: str, offset: str) -> None:
+    assert parse_date(f"2013-10-31T12:00{zone}", NOW) == f"2013-10-31T12:00:00{offset}"

@@ -129,7 +129,6 @@ def test_many_links_in_one_block_take_linear_time() -> None:
         b"\xff\xfe",
         b"<",
         b"<html>",
-        b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 4,
         b"<?xml version='1.0'?><!-- x",
     ],
 )

@@ -46,6 +46,8 @@ BODY = "<p>Wear gloves.</p><p>Wait.</p>"
         f"Hot oven</p>{BODY}</blockquote>",
         '<div class="rspress-directive warning"><div class="rspress-directive-title">Hot oven</div>'
         f'<div class="rspress-directive-content">{BODY}</div></div>',
+        '<div class="rp-callout rp-callout--warning"><div class="rp-callout__title">Hot oven</div>'
+        f'<div class="rp-callout__content">{BODY}</div></div>',
         # Asciidoctor and Antora, with an icon and with a text as icon
         '<div class="admonitionblock warning"><table><tr><td class="icon"><i class="fa icon-warning"'
         ' title="Warning"></i></td><td class="content"><div class="title">Hot oven</div>'
@@ -63,6 +65,18 @@ BODY = "<p>Wear gloves.</p><p>Wait.</p>"
         f'<div class="warning"><h3 class="title">Hot oven</h3>{BODY}</div>',
         '<div class="admonition admonish-warning" role="note"><div class="admonition-title">'
         f"<div>Hot oven</div></div><div>{BODY}</div></div>",
+        # GitBook; Wiki.js; Obsidian; Nextra
+        f'<div class="hint hint-warning"><p>Hot oven</p>{BODY}</div>',
+        f'<blockquote class="is-warning"><p>Hot oven</p>{BODY}</blockquote>',
+        '<div class="callout" data-callout="warning"><div class="callout-title"><div'
+        ' class="callout-icon"><svg></svg></div><div class="callout-title-inner">Hot oven</div></div>'
+        f'<div class="callout-content">{BODY}</div></div>',
+        '<div class="x:border nextra-callout" data-type="warning"><div class="x:w-full">'
+        f"<p>Hot oven</p>{BODY}</div></div>",
+        # Mintlify; DITA
+        '<div class="callout my-4" data-callout-type="warning"><div><svg></svg></div><div>'
+        f"<p>Hot oven</p>{BODY}</div></div>",
+        f'<div class="note warning note_warning"><p>Hot oven</p>{BODY}</div>',
     ],
 )
 def test_boxes_are_alerts_around_their_whole_text(box: str) -> None:
@@ -188,6 +202,12 @@ def test_markup_in_text_is_escaped() -> None:
         # Asciidoctor with CodeRay and Rouge
         '<pre class="CodeRay highlight"><code data-lang="py">bake()\neat()</code></pre>',
         '<pre class="rouge highlight"><code data-lang="py">bake()\neat()</code></pre>',
+        # Microsoft's documentation, and a terminal of Expressive Code
+        '<div class="codeHeader"><span class="language">Python</span><button class="action"><span>Copy'
+        '</span></button></div><pre><code class="lang-py">bake()\neat()</code></pre>',
+        '<figure class="frame is-terminal"><figcaption class="header"><span class="title"></span><span'
+        ' class="sr-only">Terminal window</span></figcaption><pre data-language="py"><code>bake()\neat()'
+        "</code></pre></figure>",
     ],
 )
 def test_code_has_its_lines_and_language_and_no_controls(code: str) -> None:
@@ -197,7 +217,7 @@ def test_code_has_its_lines_and_language_and_no_controls(code: str) -> None:
 
 def test_buttons_beside_headings_and_buttons_with_signs_go() -> None:
     heading = "<h2>Bread<button title='Copy'>Copy item path</button></h2>"
-    fold = "<p>Rye <button>[<span>&#x2212;</span>]</button> and oats</p>"
+    fold = "<p>Rye <button title='Fold'>[<span>&#x2212;</span>]</button> and oats</p>"
     question = "<h3><button>Who bakes?</button></h3><p>I do.</p>"
     assert markdown(heading + fold + question) == (
         "## Bread\n\nRye and oats\n\n### Who bakes?\n\nI do."
@@ -216,6 +236,21 @@ def test_buttons_beside_headings_and_buttons_with_signs_go() -> None:
 )
 def test_buttons_with_the_words_of_a_heading_stay(heading: str, kept: str) -> None:
     assert kept in text(f"<p>All about bread.</p><h3>{heading}</h3><p>I do.</p>")
+
+
+@pytest.mark.parametrize(
+    ("body", "shown"),
+    [
+        ("<p>Press <button>[+]</button> to add rye.", "Press [+] to add rye."),
+        ("<p>Click <button>×</button>, then wait.", "Click ×, then wait."),
+        ("<p>Rye <button>×</button>", "Rye"),
+        ("<p>Rye <button aria-label=Less>-</button> and oats", "Rye and oats"),
+        ("<h3><button>Who bakes?</button><span>Expand</span></h3>", "Who bakes? Expand"),
+        ("<h3><button>Rye</button><button>Oats</button></h3>", "Rye Oats"),
+    ],
+)
+def test_buttons_keep_words_apart_and_signs_in_sentences(body: str, shown: str) -> None:
+    assert text(f"{body}<p>Bread.") == f"{shown}\nBread."
 
 
 def test_empty_lines_of_code_stay() -> None:
@@ -271,11 +306,131 @@ def test_buttons_and_words_outside_of_code_stay() -> None:
         '<li><p><a id="oats"></a>Oats</p></li></ul></div><div class="content"><div class="tab-pane"'
         ' aria-labelledby="rye"><p>Bake.</p></div><div class="tab-pane" aria-labelledby="oats">'
         "<p>Boil.</p></div></div></div>",
+        # The panels stand after the list: Bootstrap; Hextra
+        '<ul class="nav nav-tabs" role="tablist"><li class="nav-item" role="presentation"><button'
+        ' id="t1" role="tab" aria-controls="p1">Rye</button></li><li class="nav-item"'
+        ' role="presentation"><button id="t2" role="tab" aria-controls="p2">Oats</button></li></ul>'
+        '<div class="tab-content"><div id="p1" class="tab-pane active" role="tabpanel"><p>Bake.</p></div>'
+        '<div id="p2" class="tab-pane" role="tabpanel"><p>Boil.</p></div></div>',
+        '<div class="overflow-x-auto"><div role="tablist"><button role="tab" aria-controls="p1">Rye'
+        '</button><button role="tab" aria-controls="p2">Oats</button></div></div><div><div id="p1"'
+        ' role="tabpanel"><p>Bake.</p></div><div id="p2" role="tabpanel" hidden><p>Boil.</p></div></div>',
+        # Elementor, whose second labels are for narrow screens
+        '<div><div role="tablist"><div id="t1" role="tab" aria-controls="p1">Rye</div><div id="t2"'
+        ' role="tab" aria-controls="p2">Oats</div></div><div><div role="tab" aria-controls="p1">Rye</div>'
+        '<div id="p1" role="tabpanel" aria-labelledby="t1"><p>Bake.</p></div><div role="tab"'
+        ' aria-controls="p2">Oats</div><div id="p2" role="tabpanel" aria-labelledby="t2" hidden>'
+        "<p>Boil.</p></div></div></div>",
     ],
 )
 def test_panels_of_tabs_stand_below_their_labels(tabs: str) -> None:
     assert markdown(f"<p>a</p>{tabs}<p>b</p>") == "a\n\nRye\n\nBake.\n\nOats\n\nBoil.\n\nb"
     assert text(tabs) == "Rye\nBake.\nOats\nBoil."
+
+
+@pytest.mark.parametrize(
+    ("body", "shown"),
+    [
+        # docutils: the type of a parameter
+        (
+            "<dl><dt><strong>loaves</strong><span class=classifier>int</span></dt><dd>How many.</dl>",
+            "**loaves** : int\n: How many.",
+        ),
+        (
+            "<dl><dt>rye <span class=classifier-delimiter>:</span> <span class=classifier>str</span></dt>"
+            "<dd>A grain.</dl>",
+            "rye : str\n: A grain.",
+        ),
+        # Sphinx: the number of a formula, and a heading that leads back to the contents
+        (
+            "<div class=math><span class=eqno>(1)<a class=headerlink href=#e>¶</a></span>\\[a = b\\]</div>",
+            "(1) $$a = b$$",
+        ),
+        (
+            '<h2><a class="toc-backref" href="#id1" role="doc-backlink">2. Rye</a>'
+            '<a class="headerlink" href="#rye">¶</a></h2>',
+            "## 2. Rye",
+        ),
+        # Asciidoctor: tasks, and a footnote
+        (
+            '<ul class=checklist><li><p><i class="fa fa-check-square-o"></i> Knead</p></li><li><p>'
+            '<i class="fa fa-square-o"></i> Bake</p></li></ul>',
+            "- [x] Knead\n- [ ] Bake",
+        ),
+        (
+            '<p>Rye<sup class="footnote">[<a id="r1" class="footnote" href="#d1">1</a>]</sup></p>'
+            '<div class="footnote" id="d1"><a href="#r1">1</a>. A grain.</div>',
+            "Rye[^1]\n\n[^1]: A grain.",
+        ),
+        # MediaWiki and GitHub: notes that several places refer to
+        (
+            '<p>Rye<sup id="c1"><a href="#n1">[1]</a></sup></p><ol><li id="n1"><span'
+            ' class="mw-cite-backlink">^ <a href="#c1"><sup><i>a</i></sup></a> <a href="#c2"><sup><i>b</i>'
+            "</sup></a></span> <span>A grain.</span></li></ol>",
+            "Rye[^1]\n\n[^1]: A grain.",
+        ),
+        (
+            '<p>Rye<sup><a href="#n1">1</a></sup></p><ol><li id="n1"><p>A grain. <a href="#r1">'
+            '<g-emoji>↩</g-emoji></a> <a href="#r2"><g-emoji>↩</g-emoji><sup>2</sup></a></p></li></ol>',
+            "Rye[^1]\n\n[^1]: A grain.",
+        ),
+        ("<div role=row><span role=cell>Rye</span><span role=cell>2</span></div>", "Rye 2"),
+        # pictures of characters
+        ('<p>Rye <img class="emoji" alt="😀" src="/1f600.svg"> bread', "Rye 😀 bread"),
+        ("<p>See <a href=#s2>§2</a> of the rules", "See [§2](https://e.example/a#s2) of the rules"),
+    ],
+)
+def test_signs_and_numbers_of_generators_are_read(body: str, shown: str) -> None:
+    assert markdown(body) == shown
+
+
+@pytest.mark.parametrize(
+    "poem",
+    [
+        '<pre class="wp-block-verse">The oven is <em>hot</em>,\n    the bread is not.\n\nWait.</pre>',
+        '<div class="verseblock"><pre class="content">The oven is <em>hot</em>,\nthe bread is not.\n\n'
+        "Wait.</pre></div>",
+        '<pre class="poem"><em>The oven is hot</em>,\n<b></b>the bread is not.\n\nWait.\n</pre>',
+    ],
+)
+def test_poems_are_no_code(poem: str) -> None:
+    shown = markdown(poem).replace("*", "")
+    assert shown == "The oven is hot,\\\nthe bread is not.\n\nWait."
+
+
+@pytest.mark.parametrize(
+    ("code", "language"),
+    [
+        ('<pre lang="mermaid"><code>bake</code></pre>', "mermaid"),
+        ('<pre lang="go"><code>bake</code></pre>', "go"),
+        ('<pre lang="en"><code>bake</code></pre>', ""),
+        ('<pre data-syntaxhighlighter-params="brush: java; gutter: false">bake</pre>', "java"),
+    ],
+)
+def test_attributes_name_the_language_of_code(code: str, language: str) -> None:
+    assert markdown(code) == f"```{language}\nbake\n```"
+
+
+def test_numbers_and_signs_that_begin_headings_are_not_escaped() -> None:
+    assert markdown("<h2>1. Rye</h2><h3>- Oats #</h3><p>2. Rye") == (
+        "## 1. Rye\n\n### - Oats \\#\n\n2\\. Rye"
+    )
+
+
+def test_second_bullets_of_word_are_no_letters() -> None:
+    body = "".join(
+        f"<p style='mso-list:l0 level{level} lfo1'><span style='mso-list:Ignore'>{sign}</span>{name}</p>"
+        for level, sign, name in ((1, "·", "Rye"), (2, "o", "Oats"), (2, "o", "Corn"))
+    )
+    assert markdown(body) == "- Rye\n    - Oats\n    - Corn"
+
+
+def test_signature_of_dokka_is_code_without_its_button() -> None:
+    body = (
+        '<div class="symbol monospace"><span class="token keyword">fun </span><a href="/b.html">bake</a>()'
+        '<div class="symbol--copy"><span>Content copied</span></div></div><p>Bakes bread.</p>'
+    )
+    assert text(body) == "fun bake()\nBakes bread."
 
 
 def test_code_groups_name_each_block() -> None:
@@ -341,9 +496,9 @@ SIGNATURE = (
 
 def test_parts_of_an_api_stay_in_each_other() -> None:
     assert markdown(SIGNATURE) == (
-        "`class Oven(heat)`\n: It bakes.\n\n    `bake()`\n    : Bakes.\n\n        Parameters:\n"
-        "        :   - **heat** – hot\n            - **time** – long\n\n        Return type:\n"
-        "        : bool"
+        "`class Oven(heat)`\n: It bakes.\n\n  `bake()`\n  : Bakes.\n\n    Parameters:\n"
+        "    : - **heat** – hot\n      - **time** – long\n\n    Return type:\n"
+        "    : bool"
     )
     html = markup(SIGNATURE).replace("\n", "")
     assert "<dl><dt><code>" in html
@@ -398,7 +553,7 @@ def test_short_values_stay_with_their_fields() -> None:
         '<a class="reference external" href="https://x.example/float">float</a></p></dd></dl></dd></dl>'
         "</main>"
     ).to_dict()
-    assert re.search(r"\n    Type:\n    : \[float\]", str(item["content_markdown"]))
+    assert re.search(r"\n  Type:\n  : \[float\]", str(item["content_markdown"]))
 
 
 def test_labels_of_citations_stay_with_their_text() -> None:
@@ -454,7 +609,7 @@ def test_lines_of_line_blocks_are_not_joined() -> None:
 
 def test_terms_share_their_definition() -> None:
     body = "<dl><dt>rye<dt>oats<dd><p>A grain.</p><p>It is brown.</p><dt>oven<dd>It is hot.</dl>"
-    assert markdown(body) == "rye\noats\n: A grain.\n\n    It is brown.\n\noven\n: It is hot."
+    assert markdown(body) == "rye\noats\n: A grain.\n\n  It is brown.\n\noven\n: It is hot."
 
 
 def test_tables_and_code_stay_in_list_entries() -> None:
@@ -592,6 +747,20 @@ def test_signs_of_loading_are_no_text() -> None:
         '<script id="__NEXT_DATA__" type="application/json">{"props": {"pageProps": {"menu": ["Home", "Our'
         ' shops"], "post": {"title": "Rye", "body": "\\u003cp>%s\\u003c/p>\\u003cp>The end.\\u003c/p>"}}}}</script>',
         '<script type="application/json" id="__NUXT_DATA__">[{"data": {"texts": ["%s", "The end."]}}]</script>',
+        # Values that scripts assign: Remix, Apollo, Redux
+        '<script>window.__remixContext = {"state": {"loaderData": {"routes/post": {"html": "<p>%s</p><p>The end."'
+        "}}}};</script>",
+        '<script>var a = 1; window.__APOLLO_STATE__={"Post:1": {"title": "Rye", "body": "<p>%s</p><p>The end."}};'
+        "b()</script>",
+        "<script>window.__INITIAL_STATE__ = {not: 'JSON'}</script>"
+        '<script>window.__STATE__ = {"post": {"texts": ["%s", "The end."]}}</script>',
+        # SvelteKit: JSON in JSON
+        '<script type="application/json" data-sveltekit-fetched>{"status": 200, "body": "{\\"post\\":'
+        '{\\"texts\\":[\\"%s\\",\\"The end.\\"]}}"}</script>',
+        # Server components of React
+        '<script>self.__next_f.push([1,"1:[\\"$\\",\\"div\\",null,{\\"children\\":[[\\"$\\",\\"p\\",null,'
+        '{\\"children\\":\\"%s\\"}],"])</script><script>self.__next_f.push([1,"[\\"$\\",\\"p\\",null,'
+        '{\\"children\\":\\"The end.\\"}]]}]\\n"])</script>',
     ],
 )
 def test_text_for_scripts_is_read_where_the_page_shows_none(data: str) -> None:

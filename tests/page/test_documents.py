@@ -188,10 +188,84 @@ def test_raised_numbers_are_no_digits_of_the_number_before(
     assert "It weighs 10³ g on the 2nd scale." in str(fields_of(page)["content"])
     assert f"]({LINK})" in str(fields_of(page)["content_markdown"])
     assert not read("office", file, "", 60)["left_out"]
-    monkeypatch.setattr("contentspider.page.input.raised.MAX_BYTES", len(document))
+    monkeypatch.setattr("contentspider.page.input.lost_signs.MAX_BYTES", len(document))
     large = read("office", file, "", 60)
     assert "raised numbers" in large["left_out"], "it says what it does not do"
     assert "It weighs 103 g" in large["body"]
+
+
+def test_non_breaking_hyphens_keep_the_parts_of_a_range_apart() -> None:
+    name = "word/document.xml"
+    hyphen = "</w:t><w:noBreakHyphen/><w:t>"
+    document = PARTS["docx"][name].replace(TEXT, f"See pages 5{hyphen}10 of the e{hyphen}book.")
+    page = page_of("office", zipped({**PARTS["docx"], name: document}))
+    assert "See pages 5\u201110 of the e\u2011book." in str(fields_of(page)["content"])
+
+
+def test_ruby_of_word_keeps_its_base_and_hidden_text_is_left_out() -> None:
+    ruby = (
+        "</w:t></w:r><w:r><w:ruby><w:rt><w:r><w:t>kan</w:t></w:r></w:rt><w:rubyBase><w:r><w:t>漢"
+        "</w:t></w:r></w:rubyBase></w:ruby></w:r><w:r><w:rPr><w:vanish/></w:rPr><w:t>hidden</w:t>"
+        '</w:r><w:r><w:rPr><w:vanish w:val="0"/></w:rPr><w:t>字.'
+    )
+    document = read("office", zipped(officefiles.docx_parts(f"Signs: {ruby}")), "", 60)
+    assert "Signs: 漢字." in document["body"]
+    assert "kan" not in document["body"]
+    assert "hidden" not in document["body"]
+
+
+def test_comments_and_readings_of_ruby_in_odt_are_left_out() -> None:
+    text = (
+        "Signs<office:annotation><dc:creator>B</dc:creator><text:p>Remark</text:p>"
+        "</office:annotation>: <text:ruby><text:ruby-base>漢</text:ruby-base><text:ruby-text>kan"
+        "</text:ruby-text></text:ruby>字."
+    )
+    parts = {name: part.replace(TEXT, text) for name, part in PARTS["odt"].items()}
+    document = read("office", zipped(parts), "", 60)
+    assert "Signs: 漢字." in document["body"]
+    assert "Remark" not in document["body"]
+    assert "kan" not in document["body"]
+
+
+def test_names_that_programs_write_are_no_authors() -> None:
+    for author in ("(anonymous)", "Unknown", "python-docx", "Microsoft Office User"):
+        parts = {name: part.replace(AUTHOR, author) for name, part in PARTS["docx"].items()}
+        assert read("office", zipped(parts), "", 60)["author"] == ""
+
+
+def test_signs_of_symbol_fonts_are_characters() -> None:
+    def sign(char: str, font: str = "Wingdings") -> str:
+        return f"</w:t><w:sym w:font='{font}' w:char='{char}'/><w:t>"
+
+    def run(text: str, font: str, other: str = "") -> str:
+        fonts = f"<w:rFonts w:ascii='{font}' w:hAnsi='{other or font}'/>"
+        made = f"<w:r><w:rPr>{fonts}</w:rPr><w:t xml:space='preserve'>{text}</w:t></w:r>"
+        return f"</w:t></w:r>{made}<w:r><w:t xml:space='preserve'>"
+
+    texts = {
+        f"Tea {sign('F0FC')}, ale {sign('00FB')}": "Tea ✓, ale ✗",
+        f"milk {sign('f0fe')} or {sign('F0A8')}": "milk ☑ or ☐",
+        f"Call {sign('F028')} or write {sign('F02A')}": "Call ☎ or write ✉",
+        f"Leaf {sign('F0E0')} cup{sign('F0FF')}.": "Leaf → cup.",
+        f"Yes {sign('F052', 'Wingdings 2')}": "Yes ☑",
+        f"5 {sign('F0B1', 'Symbol')} 1": "5 ± 1",
+        f"It costs {sign('zz')}{sign('110000')}{sign('D800')}{sign('0000')}{sign('FFFF')}nothing, "
+        f"{sign('2611', 'MS Gothic')} paid{sign('F0FC', 'Bookshelf')}": "It costs nothing, ☑ paid",
+        f"Steep {run('&#xF0FC;à ', 'Wingdings')}now": "Steep ✓→ now",
+        f"over 80 {run('&#xF0B0;', 'Symbol')}C": "over 80 °C",
+        f"a {run('fine cup ', 'Wingdings', 'Arial')}{run('ñ 茶 ', 'Arial')}": "a fine cup ñ 茶",
+        f"or {run('茶', 'Wingdings')}": "or 茶",
+    }
+    name = "word/document.xml"
+    document = (
+        PARTS["docx"][name]
+        .replace(TEXT, "; ".join(texts))
+        .replace("<w:t>", "<w:t xml:space='preserve'>")
+    )
+    page = page_of("office", zipped({**PARTS["docx"], name: document}))
+    content = str(fields_of(page)["content"])
+    for expected in texts.values():
+        assert expected in content, content
 
 
 def test_text_file_becomes_paragraphs_and_long_files_are_cut(

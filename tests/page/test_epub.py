@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from io import BytesIO
+from zipfile import ZipFile
+
 import pytest
 
 from contentspider.page.input.documents import document_html
@@ -138,3 +141,24 @@ def test_encrypted_and_damaged_books_say_so() -> None:
     assert not read("office", zipped(parts), "", 60)["problem"]
     del parts["OPS/book.opf"]
     assert read("office", zipped(parts), "", 60)["problem"]
+
+
+def test_main_title_and_authors_are_the_first_of_several() -> None:
+    title = f"<dc:title>{TITLE.replace('&', '&amp;')}</dc:title>"
+    creator = f"<dc:creator>{AUTHOR}</dc:creator>"
+    more = (
+        "<dc:title id='s'>A second title</dc:title><meta refines='#s'"
+        " property='title-type'>subtitle</meta>"
+        + title.replace("<dc:title>", "<dc:title id='t'>")
+        + "<meta refines='#t' property='title-type'>main</meta>"
+    )
+    people = (
+        "<dc:creator id='i'>C. Painter</dc:creator><meta refines='#i' property='role'>ill</meta>"
+        + creator.replace("<dc:creator>", "<dc:creator id='a'>")
+        + "<meta refines='#a' property='role'>aut</meta>"
+    )
+    with ZipFile(BytesIO(book(["<p>Text.</p>"]))) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    package = parts["OPS/book.opf"].decode().replace(title, more).replace(creator, people)
+    document = read("office", zipped({**parts, "OPS/book.opf": package}), "", 60)
+    assert (document["title"], document["author"]) == (TITLE, AUTHOR)

@@ -8,6 +8,7 @@ import re
 
 import pytest
 from markdown_it import MarkdownIt
+from mdit_py_plugins.deflist import deflist_plugin
 
 from contentspider import extract_html
 from contentspider.ground.errors import DAMAGE
@@ -257,6 +258,32 @@ def test_definition_terms_stay_with_their_definitions() -> None:
     assert "<dl>\n<dt>Rye</dt>\n<dd>" in markup(body)
 
 
+def test_definitions_end_without_end_tags() -> None:
+    body = "<dl><dt>Rye<dd>A grain.<dd>A bread.<dt>Oat<dt>Oats<dd>x<dl><dt>y<dd>z</dl></dl><p>End"
+    expected = "Rye\n: A grain.\n: A bread.\n\nOat\nOats\n: x\n\n  y\n  : z\n\nEnd"
+    assert markdown(body) == expected
+
+
+def test_paragraphs_of_definitions_are_no_code_to_parsers_that_know_no_definitions() -> None:
+    found = markdown("<dl><dt>Rye</dt><dd><p>A grain.</p><p>A bread.</p></dd></dl>")
+    assert "<code>" not in MarkdownIt().render(found)
+    known = MarkdownIt().use(deflist_plugin).render(found)
+    assert known.index("A bread.") < known.index("</dd>")
+
+
+def test_addresses_in_texts_are_links_without_backslashes() -> None:
+    """GitHub makes links of addresses, with the backslashes before their signs."""
+    address = "https://e.example/~ada/*a*_b_"
+    assert f"See <{address}c>." in markdown(f"<p>See {address}c.</p>")
+    assert markdown("<p>*https://e.example/a*</p>") == r"\*<https://e.example/a>\*"
+    assert markdown("<p>&lt;https://e.example/~a&gt;</p>") == r"\<<https://e.example/~a>>"
+    assert markdown("<p>https://e.example/a_b</p>") == "https://e.example/a_b"
+    linked = markdown(f"<p><a href='/x'>{address}c</a></p>")
+    assert MarkdownIt().render(linked).strip() == (
+        f'<p><a href="https://e.example/x">{address}c</a></p>'
+    )
+
+
 def test_inline_styles_are_kept() -> None:
     body = (
         "<p><b>a</b> <em>b</em> <del>c</del> <mark>d</mark> H<sub>2</sub>O x<sup>k</sup> "
@@ -325,6 +352,8 @@ def test_superscript_after_word_is_footnote_marker_but_exponent_is_not() -> None
         ("10<sup>1/2</sup>", "10^1/2"),
         ("the 1<sup>st</sup> of <sup>14</sup>C", "the 1st of ¹⁴C"),
         ("<sup>1</sup>/<sub>2</sub> cup, 3<sup>1</sup>/2 cups", "1/2 cup, 3¹/2 cups"),
+        ("10<sub>2</sub> is 2<sub>10</sub>", "10₂ is 2₁₀"),
+        ("H<sub>2</sub>O, 3<sub>n</sub>", "H2O, 3n"),
     ],
 )
 def test_raised_number_does_not_join_number_before_it(body: str, shown: str) -> None:
@@ -341,6 +370,10 @@ def test_raised_number_does_not_join_number_before_it(body: str, shown: str) -> 
         ("<ruby>東<rt>とう</rt>京<rt>きょう</rt></ruby>へ", "東京へ"),
         ("<ruby><rb>北</rb><rb>京</rb><rtc><rt>Běi</rt><rt>jīng</rt></rtc></ruby>", "北京"),
         ("<ruby>麥<rt>ㄇㄞˋ</ruby>田", "麥田"),
+        # The elements of Ruby Annotation (2001), and those whose ends HTML lets pages leave out.
+        ("<ruby><rbc><rb>旧</rb></rbc><rtc><rt>jiù</rt></rtc><rtc>Old</rtc></ruby>市", "旧市"),
+        ("<ruby><rb>漢<rt>かん<rb>字<rt>じ</ruby>です", "漢字です"),
+        ("<ruby><rb>漢<rb>字<rp>(<rt>かん<rt>じ<rp>)</ruby>です", "漢字です"),
     ],
 )
 def test_reading_beside_characters_is_no_text(body: str, shown: str) -> None:
@@ -409,7 +442,7 @@ def test_formulas_are_written_as_latex() -> None:
         f"<span class=katex-mathml>{math}</span><span class=katex-html aria-hidden=true>x2</span>"
     )
     assert markdown(f"<p>Let <span class=katex>{katex}</span> be.</p>") == "Let $x^{2}$ be."
-    assert markdown("<p>a <math><msup><mi>x</mi><mn>2</mn></msup></math></p>") == "a x^2"
+    assert markdown("<p>a <math><msup><mi>x</mi><mn>2</mn></msup></math></p>") == "a $x^2$"
     assert markdown('<p>a <script type="math/tex; mode=display">y_1*z</script>.</p>') == (
         "a $$y_1*z$$."
     )

@@ -13,6 +13,7 @@ import pytest
 from contentspider.evaluation.corpora import Corpus, json_lines
 from contentspider.extract import extract_paths
 from contentspider.page.input.files import html_files, read_pages
+from contentspider.page.tree.blocks import MAX_BLOCKS
 from contentspider.state.outcome import Outcome
 from tests.conftest import run
 from tests.messages import wording
@@ -112,17 +113,15 @@ def test_packed_pages_that_cannot_be_read_are_named_and_counted(tmp_path: Path) 
     assert done.returncode == Outcome.INCOMPLETE
     for name in ("bomb.html", "br.html", "broken.html.gz"):
         assert done.stderr.count(f"{name} ") == 1
-    assert "3 files could not be read" in done.stderr
+    assert "3 files left out" in done.stderr
 
 
 def test_truncated_page_is_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "deep.html").write_text("<div>" * 2_100 + "x")
     (page,) = read_pages(tmp_path)
     assert page.content.truncated
-    assert (
-        "deep.html " + wording("page.too-many-blocks", "1000000", "250000", "12000000", "2048")
-        in caplog.text
-    )
+    limits = (str(MAX_BLOCKS), "250000", "12000000", "2048")
+    assert "deep.html " + wording("page.too-many-blocks", *limits) in caplog.text
 
 
 def test_json_lines_end_only_at_line_feeds(tmp_path: Path) -> None:

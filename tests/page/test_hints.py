@@ -89,6 +89,7 @@ def titles_by(script: str) -> tuple[str, ...]:
         '//<![CDATA[\n{"headline": "Tea"}\n//]]>',
         '/* <![CDATA[ */ {"headline": "Tea"} /* ]]> */',
         '<![CDATA[ [{"headline": "Tea"}] ]]>',
+        '\ufeff{"headline": "Tea"}',
         '<!-- {"headline": "Tea"} -->',
         '{"headline": "Tea", "author": ["Ada", ], };',
         '{"headline": "Tea", // "no" \n "url": "https://e.org/a" /* { */ }',

@@ -7,7 +7,7 @@ import pytest
 
 from contentspider import extract_html
 from contentspider.page.input.page import Page
-from contentspider.site.companions import with_titles
+from contentspider.site.companions import with_labels, with_titles
 from tests.written import markdown, markup, text
 
 PROSE = "The ferry leaves the quay at ten and comes back in the evening. "
@@ -106,6 +106,27 @@ def test_label_of_unfolded_text_is_no_title() -> None:
 
 
 @pytest.mark.parametrize(
+    ("control", "text"),
+    [
+        ("<button>Why is it dense?<span class=icon>+</span></button>", "Why is it dense?"),
+        ("<h3><button>Why is it dense? <i>▼</i></button></h3>", "### Why is it dense?"),
+        ("<div aria-expanded=false>Why is it dense?<b>−</b></div>", "Why is it dense?"),
+        ("<p>Vitamins A, C and <b>+</b></p>", "Vitamins A, C and **+**"),
+        ("<button>Vitamin <i>+</i> mineral</button>", "Vitamin *+* mineral"),
+    ],
+)
+def test_sign_at_the_end_of_a_control_is_not_its_text(control: str, text: str) -> None:
+    assert markdown(f"{control}<div><p>{PROSE}</p></div>").startswith(f"{text}\n")
+
+
+@pytest.mark.parametrize(("classes", "is_kept"), [("ttc", False), ("ttc-box", True)])
+def test_tooltip_of_a_name_in_code_is_left_out(classes: str, is_kept: bool) -> None:
+    tooltip = f'<div class="{classes}" id="a1"><div class="ttname">Boat::sail</div></div>'
+    body = f'<div class="fragment"><div class="line">sail();</div>{tooltip}</div><p>{PROSE}</p>'
+    assert ("Boat::sail" in markdown(body)) == is_kept
+
+
+@pytest.mark.parametrize(
     ("facts", "kept"), [(("30 m",), 2), (("Posts: 138", "Joined: 4 Jul 2012"), 1)]
 )
 def test_facts_about_an_author_are_no_definition(facts: tuple[str, ...], kept: int) -> None:
@@ -113,3 +134,27 @@ def test_facts_about_an_author_are_no_definition(facts: tuple[str, ...], kept: i
     blocks = Page.from_html(body).content.blocks
     is_kept = np.array([block.text == "Ada" for block in blocks])
     assert with_titles(blocks, is_kept).sum() == kept
+
+
+@pytest.mark.parametrize(
+    ("label", "is_kept"),
+    [
+        ("<p>Example 1:</p>", True),
+        ("<h2>Code</h2>", True),
+        ("<p>Advertisement</p>", False),
+        ("<p><a href=/b>Read more:</a></p>", False),
+        ("<div><p>Related:</p></div>", False),
+    ],
+)
+def test_labels_and_headings_within_content_are_content(label: str, is_kept: bool) -> None:
+    body = f"<article><p>Rye is a grain.</p>{label}<ul><li>Oat is one</ul></article>"
+    content = Page.from_html(body).content
+    kept = np.array([" is " in block.text for block in content.blocks])
+    assert with_labels(content, kept).tolist() == [True, is_kept, True]
+
+
+def test_labels_before_or_after_content_stay_out() -> None:
+    body = "<p>Tags:</p><div><p>Rye is a grain.</p></div><p>Share:</p><p>By mail</p>"
+    content = Page.from_html(body).content
+    kept = np.array([block.text.endswith(".") for block in content.blocks])
+    assert with_labels(content, kept).tolist() == kept.tolist()

@@ -529,3 +529,72 @@ def test_date_in_box_around_headline_belongs_to_page() -> None:
     html = f"<body class=comments><div class='has related'><h1>Ferry</h1>{TIME}</div>"
     assert read(html).published_at == "2019-02-03"
     assert read(f"<article>{TIME}<p>The ferry is back.</article>").published_at == "2019-02-03"
+
+
+def test_json_ld_is_known_by_its_media_type_whatever_its_parameters() -> None:
+    script = json_ld(ARTICLE).replace("ld+json", "ld+json; charset=utf-8")
+    assert read(script).author == ("Ada Byron", "B. Frank")
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "<meta name=DC.creator content='Byron, Ada'><meta name=DC.date content=2024-03-01>",
+        "<meta property=dc:creator content='Ada Byron'><meta property=dc:date content=2024-03-01>",
+        (
+            "<meta property=dcterms:creator content='Ada Byron'>"
+            "<meta property=dcterms:created content=2024-03-01>"
+        ),
+        (
+            "<meta name=citation_author content='Byron, Ada'>"
+            "<meta name=citation_online_date content=2024/03/01>"
+        ),
+    ],
+)
+def test_authors_and_dates_of_libraries_are_read(head: str) -> None:
+    found = read(f"<head>{head}</head><p>Text")
+    assert (found.author, found.published_at) == (ADA, "2024-03-01")
+
+
+def test_subjects_of_libraries_are_keywords() -> None:
+    head = "<meta name=DC.subject content='tea; leaves'><meta name=citation_keywords content=Uji>"
+    assert set(read(f"<head>{head}</head><p>Text").keywords) == {"tea", "leaves", "Uji"}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        (
+            "<data itemprop=datePublished value=2024-03-01>Friday</data>"
+            "<span itemprop=author>Ada Byron</span>"
+        ),
+        (
+            "<time class=dt-published datetime=2024-03-01>x</time>"
+            "<a class='p-author h-card' href=/ada>Ada Byron</a>"
+        ),
+        (
+            "<abbr class=published title=2024-03-01>x</abbr>"
+            "<span class='author vcard'>By <b class=fn>Ada Byron</b>, keeper</span>"
+        ),
+    ],
+)
+def test_dates_and_authors_are_read_from_microdata_and_microformats(body: str) -> None:
+    found = read(f"<h1>The ferry</h1><p>{body}</p><p>Text")
+    assert (found.author, found.published_at) == (ADA, "2024-03-01")
+
+
+def test_image_of_microdata_may_be_a_link() -> None:
+    assert read("<h1>The ferry</h1><link itemprop=image href=/a.png>").image == "/a.png"
+
+
+def test_first_breadcrumb_without_address_is_kept() -> None:
+    names = [{"@type": "ListItem", "position": n, "name": name} for n, name in enumerate("ABC")]
+    crumbs = {"@type": "BreadcrumbList", "itemListElement": names}
+    assert read(json_ld(crumbs)).section == ("A", "B")
+
+
+def test_expressions_of_templates_in_json_ld_are_no_values() -> None:
+    template = {"headline": "{{ title }}", "author": "${author}", "datePublished": "2024-03-01"}
+    found = read(json_ld({**ARTICLE, **template, "keywords": "How to write {{ name }}"}))
+    assert (found.title, found.author, found.published_at) == ("", (), "2024-03-01")
+    assert found.keywords == ("How to write {{ name }}",)

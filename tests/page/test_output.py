@@ -183,6 +183,20 @@ def test_layout_tables_are_not_written_as_tables() -> None:
     assert "|" not in markdown("<table><tr><td>one</td></tr><tr><td>two</td></tr></table>")
 
 
+@pytest.mark.parametrize("paragraphs", [3, 9])
+def test_cells_of_several_paragraphs_are_prose_not_rows(paragraphs: int) -> None:
+    """A page in one row of a table, whose cells have `<br><br>` between paragraphs."""
+    texts = [f"Paragraph {number} about tea." for number in range(paragraphs)]
+    html = f"<table><tr><td>Advert<br>Kettles</td><td>{'<br><br>'.join(texts)}</td></tr></table>"
+    page = Page.from_html(html)
+    assert to_text(page.content.blocks).split("\n") == ["Advert Kettles", *texts]
+    assert "|" not in markdown(html)
+    # A row of a layout table whose cells have one text each stays on one line.
+    row = f"<tr><td>one</td><td>two</td></tr><tr><td colspan=2><h2>Tea</h2>{texts[0]}</td></tr>"
+    page = Page.from_html(f"<table>{row}</table>")
+    assert to_text(page.content.blocks).split("\n") == ["one\ttwo", "Tea", texts[0]]
+
+
 def test_text_after_nested_list_continues_its_item() -> None:
     html = "<ul><li>one<ul><li>two</li></ul>three</li><li>four<pre>code</pre>five</li></ul>"
     assert markdown(html) == (

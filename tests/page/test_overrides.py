@@ -270,7 +270,7 @@ def test_unreadable_overrides_file_raises_overrides_error(tmp_path: Path) -> Non
     with pytest.raises(OverridesError, match=r"overrides.toml:2: "):
         Overrides.load(tmp_path)
     path.write_bytes(b"\xef\xbb\xbfkeep = ['p']")  # of Windows' editors
-    assert repr(Overrides.load(tmp_path)) == "<Overrides: 1 rules>"
+    assert repr(Overrides.load(tmp_path)) == "<Overrides: 1 rule>"
     path.unlink()
     path.mkdir()
     with pytest.raises(OverridesError, match=r"cannot be read \(Is a directory\)"):
@@ -335,5 +335,5 @@ def test_broken_overrides_of_redirected_site_make_crawl_incomplete(
     done = run("crawl", f"{site.url}/moved", "--own-site", cwd=tmp_path, check=False)
     assert done.returncode == 4
     assert done.stderr.count("overrides.toml:1: keep " + wording("page.not-selectors")) == 1
-    assert "1 sites' overrides (overrides.toml) could not be used" in done.stderr
+    assert "1 site with overrides.toml that could not be used" in done.stderr
     assert len(read_jsonl(tmp_path / "pages.jsonl")) == 3

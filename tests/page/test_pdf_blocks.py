@@ -49,6 +49,31 @@ def test_headings_by_size_and_weight_paragraphs_and_lists_are_blocks() -> None:
     ]
 
 
+def test_numbered_entries_and_aligned_rows_are_lists_and_tables() -> None:
+    rows = [("Berth", "Depth"), ("North quay", "7.5 m"), ("Old mole", "4 m"), ("Lock", "12 m")]
+    table = [
+        Text(x, 680 - 14 * number, text, is_bold=number == 0)
+        for number, row in enumerate(rows)
+        for x, text in zip((72, 250), row, strict=True)
+    ]
+    wrapped = Text(250, 680 - 14 * len(rows), "at high water")
+    steps = column(["3. Moor the boat.", "4. Ring the bell."], y=600)
+    page = [*column(WIDE), *table, wrapped, *steps, *column(WIDE, y=500)]
+    html = read_pdf(pdf_file([page]), 60).html
+    assert "<table><tr><th>Berth</th><th>Depth</th></tr><tr><td>North quay</td>" in html
+    assert "<td>Lock</td><td>12 m at high water</td></tr></table>" in html
+    assert "<ol start=3><li>Moor the boat.</li><li>Ring the bell.</li></ol>" in html
+
+
+def test_lines_with_one_gap_lone_numbers_and_bullets_are_no_tables() -> None:
+    formula = [Text(72, 600, "a = b"), Text(400, 600, "(1)")]
+    lone = Text(72, 560, "1. A lone number of a line.")
+    assert texts([*column(WIDE), *formula, lone])[1:] == ["a = b (1)", lone.text]
+    parts = ((72, "•"), (120, WIDE[0]))
+    entries = [Text(x, 680 - 14 * row, text) for row in range(3) for x, text in parts]
+    assert blocks(entries) == [("li", WIDE[0])] * 3
+
+
 @pytest.mark.parametrize(
     ("stated", "title"),
     [
@@ -77,6 +102,12 @@ def test_title_that_names_a_file_or_program_is_replaced_by_largest_line(
         ),
         ("the old Baden-", "Baden that is kept in the archive of the whole guild.", "Baden-Baden"),
         ("a well-", "known lamp that is kept in the archive of the guild.", "well-known"),
+        (
+            "at https://e.org/a-",
+            "b which is kept in the archive of the guild.",
+            "https://e.org/a-b",
+        ),
+        ("in 2020-", "2021 it was kept in the archive of the old guild.", "2020-2021"),
         ("the co-", "operation of the keepers in the archive of the guild.", "cooperation"),
     ],
 )

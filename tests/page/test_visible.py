@@ -96,6 +96,48 @@ def test_dates_are_read_beside_headline(
     assert (found["published_at"], found["modified_at"]) == (published, modified)
 
 
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("en", "Updated March 3, 2024. Published March 1, 2024."),
+        ("en", "Published: March 1, 2024 | Last updated at 10:30 a.m. EST, March 3, 2024"),
+        ("es", "Actualizado: 3 de marzo de 2024. Publicado: 1 de marzo de 2024"),
+        ("pl", "Opublikowano: 1 marca 2024, Aktualizacja: 3 marca 2024"),
+        ("sv", "Uppdaterad 3 mars 2024 Publicerad 1 mars 2024"),
+        ("fi", "Päivitetty 3.3.2024 klo 10.00 Julkaistu 1.3.2024"),
+        ("cs", "Aktualizováno 3. března 2024, vydáno 1. března 2024"),
+        ("hu", "Frissítve: 2024. március 3. Megjelent: 2024. március 1."),
+        ("el", "Ενημερώθηκε στις 3 Μαρτίου 2024 Δημοσιεύτηκε 1 Μαρτίου 2024"),
+        ("uk", "Оновлено 3 березня 2024 Опубліковано 1 березня 2024"),
+        ("tr", "Güncelleme: 3 Mart 2024, Yayın: 1 Mart 2024"),
+        ("tr", "1 Mart 2024 tarihinde yayınlandı, 3 Mart 2024 tarihinde güncellendi"),
+        ("ar", "نشر في 1 مارس 2024 آخر تحديث 3 مارس 2024"),
+        ("he", "פורסם 1 במרץ 2024 עודכן: 3 במרץ 2024"),
+        ("hi", "प्रकाशित 1 मार्च 2024 अपडेट 3 मार्च 2024"),
+        ("id", "Diperbarui 3 Maret 2024, terbit 1 Maret 2024"),
+        ("vi", "Cập nhật ngày 3 tháng 3 năm 2024, đăng ngày 1 tháng 3 năm 2024"),
+        ("zh", "发布时间：2024-03-01 更新时间：2024-03-03"),
+        ("ja", "更新日：2024年3月3日 公開日：2024年3月1日"),
+        ("ja", "2024年3月1日公開 2024年3月3日 10:00 更新"),
+        ("ja", "2024年3月3日更新 2024年3月1日公開"),
+        ("ko", "입력 2024.03.01. 10:00 수정 2024.03.03. 11:00"),
+    ],
+)
+def test_dates_of_changes_are_told_by_their_labels(language: str, text: str) -> None:
+    html = f"<html lang={language}><title>Ferry</title><h1>Ferry</h1><p>{text}</p>{PROSE}"
+    page = Page.from_html(html, URL)
+    found = page_fields(page, "harbour.example", extract_page(page), "")
+    assert (found["published_at"], found["modified_at"]) == ("2024-03-01", "2024-03-03")
+
+
+@pytest.mark.parametrize(
+    "text", ["Edited by Ada, March 1, 2024", "The updated edition of March 1, 2024"]
+)
+def test_words_for_changes_that_are_no_labels_name_no_change(text: str) -> None:
+    found = fields(f"<h1>Ferry</h1><p>{text}</p>{PROSE}")
+    assert not found["modified_at"]
+
+
 def test_stated_metadata_take_precedence_over_visible_text() -> None:
     body = f"<h1>Ferry</h1><p class=byline>By Bob Frank, March 1, 2024</p>{PROSE}"
     head = "<meta name=author content='Ada Byron'><meta name=date content=2024-02-01>"

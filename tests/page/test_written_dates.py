@@ -160,3 +160,62 @@ def test_date_search_in_long_text_takes_little_time(text: str) -> None:
     started = time.process_time()
     list(find_dates(text, NOW))
     assert time.process_time() - started < 1
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        # Names of a region, of CLDR: Lebanon, Algeria, Morocco, Austria, Peru.
+        ("ar", "31 تشرين الأول 2013"),
+        ("ar", "31 تشرين الأول/أكتوبر 2013"),
+        ("ar-MA", "31 أكتوبر 2013"),
+        # What writers use and CLDR lacks (`OTHER_NAMES` in benchmarks/dates.py).
+        ("sr", "31. октобра 2013. године"),
+        ("tg", "31 октябри 2013"),
+        ("vi", "31 Tháng Mười, 2013"),
+        ("si", "2013 ඔක්තෝබර් 31"),
+        ("am", "ኦክቶበር 31 2013"),
+        ("eu", "2013ko urriak 31"),
+        # Ordinal numbers, and words around the year.
+        ("fr", "31ᵉʳ octobre 2013"),
+        ("ga", "31ú Deireadh Fómhair 2013"),
+        ("cy", "31ain o Hydref 2013"),
+        ("nl", "31e oktober 2013"),
+        ("eo", "la 31-an de oktobro 2013"),
+        ("he", "ביום ה-31 באוקטובר 2013"),
+        ("kk", "2013 жылғы 31 қазан"),
+        ("uz", "2013-yil 31-oktabr"),
+        ("az", "31 oktyabr 2013-cü il"),
+        ("ky", "31-октябрь, 2013-жыл"),
+        ("pt", "31/out/2013"),
+    ],
+)
+def test_written_dates_are_found_in_many_languages(language: str, text: str) -> None:
+    assert [found.date for found in find_dates(text, NOW, language)] == ["2013-10-31"]
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "month"),
+    [
+        ("de-AT", "5. Jänner 2013", 1),
+        ("es", "5 de setiembre de 2013", 9),
+        ("ar", "5 كانون الثاني 2013", 1),
+        ("ar-DZ", "5 جانفي 2013", 1),
+        ("ar-MA", "5 غشت 2013", 8),
+        ("bn", "5 জানুয়ারী 2013", 1),
+        ("id", "5 Agt 2013", 8),
+        ("hi", "5 नवम्बर 2013", 11),
+        ("cy", "5ed o Ionawr 2013", 1),
+    ],
+)
+def test_months_of_regions_and_older_spellings_are_read(
+    language: str, text: str, month: int
+) -> None:
+    assert [found.date for found in find_dates(text, NOW, language)] == [f"2013-{month:02}-05"]
+
+
+@pytest.mark.parametrize(
+    "text", ["2-5 May 2012-2013", "31 May 2012-2013", "تشرين/مايو 3 2013", "5km May 2013"]
+)
+def test_ranges_and_other_numbers_are_no_dates(text: str) -> None:
+    assert list(find_dates(text, NOW)) == []

@@ -162,6 +162,21 @@ def test_changed_counter_in_content_is_not_page_change(again: Recrawls) -> None:
     assert again.changes() == {}
 
 
+def test_only_changed_leaves_out_pages_that_turn_out_to_be_unchanged(again: Recrawls) -> None:
+    """Only the end of the crawl shows that the numbers are counters."""
+    again.articles = {f"/{number}": counted(number, 70 + number) for number in range(1, 13)}
+    again.articles["/4"] = counted(4, 9).replace(prose(4, 1), prose("edited"))
+    items = again.crawl("--only", "changed", "--output", "pages.csv")
+    assert {path: item["change"] for path, item in items.items()} == {"/4": "changed"}
+    assert "Read 9 times" in str(items["/4"]["content"])
+    assert (again.folder / "pages.csv").read_text("utf-8").count(again.site.url + "/") == 1
+    assert "; 1 item" in again.said
+    assert again.changes() == {"/4": "changed"}
+    items = again.crawl()
+    assert set(items) == {"", *again.articles}
+    assert {item["change"] for item in items.values()} == {"unchanged"}
+
+
 def test_counter_changes_with_new_model_are_attributed_to_model(again: Recrawls) -> None:
     again.articles = {f"/{number}": counted(number, 70 + number) for number in range(1, 13)}
     again.articles["/4"] = counted(4, 9).replace(prose(4, 1), prose("edited"))
@@ -211,3 +226,36 @@ def test_number_changed_on_one_page_is_change(again: Recrawls) -> None:
     again.articles["/4"] = counted(4, 6)
     assert again.crawl()["/4"]["change"] == "changed"
     assert again.changes() == {"/4": "changed"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("ACME 96.41 (-0.5 %)", "ACME 103.43 (+1.25 %)"),
+        ("Globex 18,40 ▲ 0,34 %", "Globex 17,95 ▼ 2,1 %"),
+        ("Weather: -3.5 °C", "Weather: 12.5 °C"),
+        ("Rendered in 0.12 s", "Rendered in 1.3 s"),
+        ("Weather: 12 °C", "Weather: 12.5 °C"),
+        ("950 views", "1.2k views"),
+        ("999,950 views", "1M views"),
+        ("12’345 Aufrufe", "12’400 Aufrufe"),
+        ("Server time: 11:58 AM", "Server time: 1:05 PM"),
+    ],
+)
+def test_measured_number_may_be_counter(old: str, new: str) -> None:
+    assert places(old, new) == (place_of("body/p", new),)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Tea 12.50", "Tea 13.50"),
+        ("Tea $12 (-20 %)", "Tea $13 (-10 %)"),
+        ("Tea $96.41 (-0.5 %)", "Tea $98.20 (+1.2 %)"),
+        ("Tea 12,50 -20 %", "Tea 13,50 -20 %"),
+        ("Interest 3.5 %", "Interest 3.7 %"),
+        ("House for $1.2M", "House for $1.3M"),
+    ],
+)
+def test_price_is_no_counter(old: str, new: str) -> None:
+    assert places(old, new) == ()

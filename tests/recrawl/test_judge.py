@@ -19,11 +19,13 @@ SAME = Facts("")
 FILTERED = Facts("model", 0.3)
 EDITED = Facts("page", 0.3, lines=("+edit@",))
 COUNTED = Facts("page", 0.1, numbered=(VIEWS,))
-RECUT = Facts("page", 0.1, numbered=(VIEWS,), is_recut=True)
+RECUT = Facts("page", 0.1, numbered=(VIEWS,), recut=("q",))
+CHOSEN = Facts("model", 0.1, recut=("q",))
 NOTICED = Facts("page", 0.2, lines=(NOTICE,))
 QUOTED = Facts("page", 0.1, has_ages=True, numbered=(VIEWS,), slots=("q",))
 EACH = "ages, counters, alternating texts"
-CHANGED = ("changed", "page", 0.1)
+EITHER = "counters, alternating texts"
+CHANGED, REFILTERED = ("changed", "page", 0.1), ("refiltered", "model", 0.1)
 PRICE = (("price", 12.9, 11.5),)
 ALL = Knowledge({VIEWS}, TEMPLATE)
 
@@ -45,7 +47,7 @@ ALL = Knowledge({VIEWS}, TEMPLATE)
         (Facts("page", 0.1, has_ages=True), ("unchanged", "", 0.0, "ages")),
         (Facts("page", 0.1, has_ages=True, slots=("q",)), ("changed", "page", 0.1)),
         (Facts("page", 0.1, has_ages=True, numbered=(VIEWS,)), ("changed", "page", 0.1)),
-        (Facts("page", 0.1, has_ages=True, is_recut=True), ("refiltered", "model", 0.1)),
+        (Facts("page", 0.1, has_ages=True, recut=("q",)), ("refiltered", "model", 0.1)),
         (Facts("page", 0.3, is_caption=True), ("changed", "page", 0.3)),
         (Facts("", is_moved=True), ("moved", "", 0.0)),
         (Facts("model", 0.3, is_moved=True), ("moved", "model", 0.3)),
@@ -75,6 +77,12 @@ def test_change_is_judged_by_page_alone_without_knowledge(
         (COUNTED, Knowledge({"div/b"}), ("changed", "page", 0.1)),
         (RECUT, ALL, ("refiltered", "model", 0.1)),
         (NOTICED, ALL, ("refiltered", "model", 0.2)),
+        (RECUT, Knowledge({VIEWS}, None, {"q"}), ("unchanged", "", 0.0, EITHER)),
+        (replace(RECUT, is_remodelled=True), Knowledge({VIEWS}, None, {"q"}), REFILTERED),
+        (CHOSEN, ALL, ("refiltered", "model", 0.1)),
+        (CHOSEN, Knowledge(alternating={"q"}), ("unchanged", "", 0.0, "alternating texts")),
+        (replace(CHOSEN, recut=("", "q")), Knowledge(alternating={"q"}), REFILTERED),
+        (replace(CHOSEN, is_remodelled=True), Knowledge(alternating={"q"}), REFILTERED),
         (EDITED, ALL, ("changed", "page", 0.3)),
         (Facts("page", 0.3, lines=(NOTICE, "+edit@")), ALL, ("changed", "page", 0.3)),
         (Facts("page", 0.3), ALL, ("changed", "page", 0.3)),

@@ -131,7 +131,7 @@ class Mapped(Recrawls):
     def pages(self, *options: str) -> list[str]:
         """Crawl, and return which pages were asked for."""
         asked(self)
-        self.crawl(*options, "-s", "CONTENTSPIDER_CONDITIONAL=False")
+        self.crawl(*options)
         return sorted(set(asked(self)) - {"/sitemap.xml", "/"})
 
 

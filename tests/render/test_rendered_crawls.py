@@ -272,13 +272,40 @@ def test_credentials_and_headers_are_sent_only_to_origin_of_rendered_page(
     assert not other.requests, "'*' means no private hosts"
 
 
+# Playwright's handler gives up at once, as it does under load, when its browser has ended.
+IMPATIENT = """
+import sys
+
+from scrapy_playwright.handler import Config
+from contentspider.cli import main
+
+read = Config.from_settings
+
+def impatient(settings):
+    config = read(settings)
+    config.target_closed_max_retries = 0
+    return config
+
+Config.from_settings = impatient
+sys.exit(main())
+"""
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize("victim", ["browser", "crawl"])
 def test_killed_browser_or_crawl_loses_no_pages_and_leaves_no_processes(
     site: Site, tmp_path: Path, files: Path, victim: str
 ) -> None:
     js_site(site)
-    command = [sys.executable, "-m", "contentspider", "crawl", f"{site.url}/", "--render", "auto"]
+    (tmp_path / "impatient.py").write_text(IMPATIENT)
+    command = [
+        sys.executable,
+        str(tmp_path / "impatient.py"),
+        "crawl",
+        f"{site.url}/",
+        "--render",
+        "auto",
+    ]
     command += ["-o", "items.jsonl", *LOGGED]
     answer, killed = site.answer, []
     process: subprocess.Popen[bytes]

@@ -109,4 +109,4 @@ def test_crawled_model_is_explained_with_pages_of_its_crawl(tmp_path: Path) -> N
     said = run("models", "show", name, cwd=tmp_path).stdout
     assert "of the words, by 8 pages of its crawl)" in said
     rules = run("rules", "export", name, "-o", "r.xml", cwd=tmp_path)
-    assert "rules learned from 8 pages; agreement with the model" in rules.stderr
+    assert "learned from 8 pages; agreement with the model" in rules.stderr

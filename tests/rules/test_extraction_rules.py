@@ -127,7 +127,7 @@ def test_pages_without_content_raise_not_enough_text_error() -> None:
     model, _ = site(3)
     with raises(NotEnoughTextError, "no-text"):
         learn_rules(model, [Page.from_html("<p>", "/")])
-    with pytest.raises(NotEnoughTextError, match=r"e\.org: on 1 pages"):
+    with pytest.raises(NotEnoughTextError, match=r"e\.org: on 1 page "):
         learn_rules(model, [Page.from_html("<nav><a href=/>Home</a></nav>", "/x")])
 
 

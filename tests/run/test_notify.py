@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import logging
 from contextlib import contextmanager
+from dataclasses import replace
+from email import message_from_string
 from http.server import BaseHTTPRequestHandler
+from pathlib import Path
 from socketserver import StreamRequestHandler, ThreadingTCPServer
 from threading import Thread
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -13,15 +16,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import pytest
 
 from contentspider.cli import main
+from contentspider.run.mistakes import Mistakes, SitesFileError
 from contentspider.run.notify import Notifier
 from contentspider.run.results import SiteResult
-from contentspider.run.sitesfile import SitesFileError, read_notifier, read_sites
+from contentspider.run.sitesfile import read_notifier, read_sites
 from tests.conftest import LoopbackServer
 from tests.sites import small_site
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
     from socketserver import TCPServer
 
     from tests.conftest import Site
@@ -30,6 +33,14 @@ pytest.importorskip("apprise", reason="the extra notify is not installed here")
 # Apprise imports it before Python 3.13.
 pytestmark = pytest.mark.filterwarnings("ignore:'imghdr' is deprecated:DeprecationWarning")
 TOKEN = "a" * 26
+
+
+def notifier(*urls: object) -> Notifier:
+    """Return what sends to destinations that can be used."""
+    mistakes = Mistakes(Path("sites.toml"))
+    made = Notifier(list(urls), mistakes)
+    mistakes.check()
+    return made
 
 
 class Hook(BaseHTTPRequestHandler):
@@ -86,6 +97,8 @@ RESULTS = [
     SiteResult("thin.example", "complete", warnings=("pages without text: 40.0%",)),
 ]
 
+REDESIGNED = [SiteResult("new.example", "complete", relearned=1)]
+
 
 def test_message_comes_by_mail_chat_and_push(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
@@ -98,8 +111,8 @@ def test_message_comes_by_mail_chat_and_push(
         monkeypatch.setenv("CHAT", f"mmost://127.0.0.1:{port}/{TOKEN}")
         letterbox = f"mailto://127.0.0.1:{mail}?from=us@example.org&to=me@example.org"
         push = f"ntfy://127.0.0.1:{port}/crawls"
-        assert Notifier([push, {"env": "CHAT"}, letterbox]).send(RESULTS)
-        assert not Notifier([push, f"json://127.0.0.1:{port}/refused?x=secret"]).send(RESULTS)
+        assert notifier(push, {"env": "CHAT"}, letterbox).send(RESULTS)
+        assert not notifier(push, f"json://127.0.0.1:{port}/refused?x=secret").send(RESULTS)
     (first, body), (hook, chat), *_ = Hook.taken
     told = json.loads(body)
     assert (first, told["topic"]) == ("/", "crawls")
@@ -120,14 +133,14 @@ def test_message_of_many_sites_is_split_as_the_service_needs_it() -> None:
     Hook.taken.clear()
     results = [SiteResult(f"s{number}.example", "nothing_read") for number in range(300)]
     with serving(LoopbackServer(("127.0.0.1", 0), Hook)) as port:
-        assert Notifier([f"mmost://127.0.0.1:{port}/{TOKEN}"]).send(results)
+        assert notifier(f"mmost://127.0.0.1:{port}/{TOKEN}").send(results)
     texts = [json.loads(body)["text"] for _, body in Hook.taken]
     assert len(texts) > 1 and max(map(len, texts)) <= 4_000, "the limit of Mattermost"
     assert all(f"{result.site}: nothing read" in "".join(texts) for result in results)
 
 
 def test_nothing_is_sent_of_sites_that_are_fine() -> None:
-    service = Notifier(["json://127.0.0.1:1/"])  # where nobody listens
+    service = notifier("json://127.0.0.1:1/")  # where nobody listens
     assert service.send(RESULTS[:1])
     assert service.send(RESULTS[2:3]), "it was told when it went down"
 
@@ -144,22 +157,87 @@ def test_run_whose_message_is_refused_says_so_in_exit_code_and_summary(
         arguments = ["run", str(path), "--state-dir", str(tmp_path / "state")]
         assert main([*arguments, "--summary", str(tmp_path / "s.json")]) == 1
     assert json.loads((tmp_path / "s.json").read_bytes())["exit_code"] == 1
-    assert "exit code 1" in capsys.readouterr().err
+    assert "Exit code 1" in capsys.readouterr().err
+
+
+def test_plain_text_of_mail_has_a_line_a_site_with_its_log() -> None:
+    Mailbox.letters.clear()
+    results = [replace(result, log=f"/logs/{result.site}.log") for result in RESULTS]
+    with serving(ThreadingTCPServer(("127.0.0.1", 0), Mailbox)) as mail:
+        letterbox = f"mailto://127.0.0.1:{mail}?from=us@example.org&to=me@example.org"
+        assert notifier(letterbox).send(results)
+    (letter,) = Mailbox.letters
+    parts = message_from_string(letter).walk()
+    (plain,) = [part for part in parts if part.get_content_type() == "text/plain"]
+    lines = str(plain.get_payload(decode=True), "utf-8").splitlines()
+    assert [line.partition(":")[0] for line in lines if line] == ["down.example", "thin.example"]
+    assert all(f"/logs/{line.partition(':')[0]}.log" in line for line in lines if line)
 
 
 @pytest.mark.parametrize(
-    "text", ['"ntfy://x"', '["nothing"]', "[1]", '[{ env = "NOT_SET" }]', '[{ e = "A" }]']
+    ("results", "kind"), [(RESULTS, "failure"), (RESULTS[3:], "warning"), (REDESIGNED, "info")]
 )
+def test_message_has_the_type_of_its_worst_site(results: list[SiteResult], kind: str) -> None:
+    Hook.taken.clear()
+    with serving(LoopbackServer(("127.0.0.1", 0), Hook)) as port:
+        assert notifier(f"json://127.0.0.1:{port}/hook").send(results)
+    ((_, body),) = Hook.taken
+    told = json.loads(body)
+    assert told["type"] == kind
+    assert ("new.example: complete, learned again" in told["message"]) == (kind == "info")
+
+
+def test_error_in_the_file_of_sites_and_a_missing_destination_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Hook.taken.clear()
+    monkeypatch.delenv("CHAT", raising=False)
+    crawled: list[Any] = []
+    monkeypatch.setattr(
+        "contentspider.run.jobs.Jobs.run", lambda _, sites: crawled.append(sites) or []
+    )
+    path = tmp_path / "sites.toml"
+    with serving(LoopbackServer(("127.0.0.1", 0), Hook)) as port:
+        here = f'"json://127.0.0.1:{port}/hook"'
+        path.write_text(f"notify = [{here}]\n[site.a]\nurls = ['ftp://x']\n")
+        assert main(["run", str(path)]) == 1
+        path.write_text(f'notify = [{here}, {{ env = "CHAT" }}]\n[site.a]\nurls = ["e.org"]\n')
+        assert main(["run", str(path)]) == 1
+        assert main(["run", str(path), "--only", "b"]) == 2, "a mistake of who types is not sent"
+    ((_, body),) = Hook.taken
+    assert str(path) in json.loads(body)["message"] and json.loads(body)["type"] == "failure"
+    assert len(crawled) == 1, "a message that cannot be sent stops no crawl"
+
+
+@pytest.mark.parametrize("text", ['"ntfy://x"', '["nothing"]', "[1]", '[{ e = "A" }]'])
 def test_destination_that_cannot_be_used_is_an_error_before_any_crawl(
     text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "sites.toml"
     path.write_text(f'notify = {text}\n[site.a]\nurls = ["http://127.0.0.1:1/"]')
+    mistakes = Mistakes(path)
+    read_notifier(path, mistakes)
     with pytest.raises(SitesFileError, match="notify"):
-        read_notifier(path)
+        mistakes.check()
     assert read_sites(path)
     assert main(["run", str(path)]) == 1
     assert str(path) in capsys.readouterr().err
+
+
+def test_each_destination_that_cannot_be_used_is_named_and_the_others_hear_of_all_mistakes(
+    tmp_path: Path,
+) -> None:
+    Hook.taken.clear()
+    path = tmp_path / "sites.toml"
+    with serving(LoopbackServer(("127.0.0.1", 0), Hook)) as port:
+        places = f'"mialto://me:secret@e.org", "json://127.0.0.1:{port}/hook", 3'
+        path.write_text(f"notify = [{places}]\n[site.a]\nurls = ['ftp://x']\n")
+        assert main(["run", str(path)]) == 1
+    ((_, body),) = Hook.taken
+    message = json.loads(body)["message"]
+    assert "destination 1 (mialto://...)" in message and "destination 3" in message
+    assert "destination 2" not in message and "secret" not in message
+    assert "site 'a', key 'urls'" in message
 
 
 def test_limits_of_sites_are_settings_and_other_values_are_errors(tmp_path: Path) -> None:
@@ -195,7 +273,8 @@ def test_run_warns_by_itself_and_fails_by_limits_of_the_file(
     result: dict[str, Any] = json.loads((tmp_path / "s.json").read_bytes())["sites"][0]
     assert result["outcome"] == ("monitor_failed" if is_set else "complete")
     (warning,) = result["warnings"]
-    assert "33.3%" in warning and "to look at: tea" in capsys.readouterr().err
+    assert "33.3%" in warning and "monitors.max_failed in sites.toml" in warning
+    assert "to look at: tea" in capsys.readouterr().err
     assert warning in json.loads(Hook.taken[0][1])["message"]
     assert main(["status", "--json", "--state-dir", str(tmp_path / "state")]) == 0
     assert json.loads(capsys.readouterr().out)[0]["warnings"] == [warning]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import select
 import signal
 import sqlite3
 import subprocess
@@ -18,6 +19,7 @@ import pytest
 
 from contentspider.state.book.book import Book
 from contentspider.state.book.database import lock_of
+from contentspider.state.crawls.books import KILLED
 from tests.conftest import TIMEOUT, Site, read_jsonl, run, serve
 from tests.messages import wording
 from tests.processes import Popen
@@ -99,26 +101,31 @@ def test_failing_site_does_not_affect_others_and_finished_sites_are_not_due(
     good, down = sites["good"], sites["down"]
     assert (good["outcome"], good["exit_code"], good["items"]) == ("complete", 0, 4)
     assert good["reasons"] == []
+    log = (file.parent / STATE / "logs" / "down.log").read_text()
+    assert "--" not in log, "nobody types the options of the crawl"
+    (unchanged,) = re.findall(r"down\.jsonl is left.*", log)
+    assert " 0 addresses" not in unchanged and " 0 known" not in unchanged
     assert 0 < good["seconds"] <= summary["seconds"]
     assert summary["started"] <= down["started"] <= down["ended"] <= good["started"]
     assert good["ended"] <= summary["ended"]
     assert (down["outcome"], down["exit_code"], down["items"]) == ("nothing_read", 3, 0)
     assert (good["pages"], good["changes"]["new"], good["due"] > good["ended"]) == (4, 4, True)
     assert (down["pages"], down["failures"], down["down_since"]) == (0, 1, down["started"])
+    assert down["warnings"] == [], "its outcome says it already"
     assert f"{REFUSED} could not be read: the server refuses connections" in down["reasons"]
     assert len(read_jsonl(file.parent / "good.jsonl")) == 4
     for name, begins in (("good", "INFO: good: begins"), ("down", "INFO: down: begins")):
         assert begins in done.stderr
         assert str(sites[name]["log"]) == str(file.parent / STATE / "logs" / f"{name}.log")
     time = r"(?m)^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d "
-    assert re.search(time + "INFO: good: complete after ", done.stderr)
+    assert re.search(time + r"INFO: good: complete \(\d+ s\): 4 pages, 4 new$", done.stderr)
     *_, head, first, second, _, sentence = done.stderr.splitlines()
-    assert head.split() == "site outcome pages new changed gone quality duration".split()
+    assert head.split() == "site outcome pages new changed moved gone quality duration".split()
     assert first.split()[:7] == ["down", "nothing", "read", "0", "0", "0", "0"]
     assert second.split()[:6] == ["good", "complete", "4", "4", "0", "0"]
-    assert sentence.startswith("exit code 4: ")
-    assert "to look at: down" in sentence
-    assert "WARNING: down: nothing read after " in done.stderr
+    assert "1 of 2 crawls complete" in sentence and "Exit code 4" in sentence
+    assert "to look at: down (nothing read)" in sentence
+    assert "WARNING: down: nothing read (" in done.stderr
     assert "4 items" in (file.parent / STATE / "logs" / "good.log").read_text()
 
     both = json.loads(run("status", "--json", cwd=file.parent).stdout)
@@ -146,9 +153,10 @@ def test_failing_site_does_not_affect_others_and_finished_sites_are_not_due(
     done = run(*arguments, "--due", cwd=tmp_path / "elsewhere")
     assert "down: resumes" in done.stderr
     assert f"down: still down since {day_before.date()}" in done.stderr
-    assert done.stderr.splitlines()[-1].startswith("exit code 0: "), "the code is told once"
+    assert done.stderr.splitlines()[-1].endswith("Exit code 0"), "the code is told once"
     _, sites = told(tmp_path / "elsewhere" / "summary.json")
-    assert (sites["down"]["outcome"], sites["down"]["failures"]) == ("incomplete", 2)
+    assert (sites["down"]["outcome"], sites["down"]["failures"]) == ("nothing_read", 2)
+    assert not any("pages" in str(reason) for reason in sites["down"]["reasons"]), "it has one"
     assert sites["down"]["due"] > (datetime.now(timezone.utc) + timedelta(days=1.8)).isoformat()
     assert (file.parent / STATE / "logs" / "down.previous.log").exists()
 
@@ -215,8 +223,12 @@ def test_signal_stops_all_crawls_cleanly_and_next_run_resumes(
         book = Book(tmp_path / STATE / "first.sqlite", read_only=True)
         assert [entry.reason for entry in book.runs.all()] == ["shutdown"], "in order"
         book.close()
-        done = run("run", str(file), "--due", "--only", "first,second", cwd=tmp_path)
+        arguments = ("--due", "--only", "first,second", "--summary", "s.json")
+        done = run("run", str(file), *arguments, cwd=tmp_path)
         assert "first: resumes" in done.stderr
+        _, sites = told(tmp_path / "s.json")
+        assert sites["first"]["read"] < sites["first"]["pages"] == 30, "of the whole site"
+        assert [told["pages"] for told in status(tmp_path)] == [30, 30]
         for name in ("first", "second"):
             urls = [item["url"] for item in read_jsonl(tmp_path / f"{name}.jsonl")]
             assert len(urls) == len(set(urls)) == 30, name
@@ -243,11 +255,57 @@ def test_killed_site_crawl_is_resumed_without_touching_others(
         assert sites["first"]["reasons"] == ["it was ended by SIGKILL"]
         assert sites["first"]["items"] is None
         assert sites["second"]["outcome"] == "complete"
+        shown = {told["site"]: told["outcome"] for told in status(tmp_path)}
+        assert shown == {"first": "interrupted", "second": "complete"}, "one word"
         done = run("run", str(file), "--due", "--summary", "s.json", cwd=tmp_path)
         assert "first: resumes" in done.stderr
         assert "second" not in done.stderr
         urls = [item["url"] for item in read_jsonl(tmp_path / "first.jsonl")]
         assert len(urls) == len(set(urls)) == 6
+
+
+def status(folder: Path) -> list[dict[str, Any]]:
+    told: list[dict[str, Any]] = json.loads(run("status", "--json", cwd=folder).stdout)
+    return told
+
+
+@pytest.mark.parametrize("is_child_killed", [True, False])
+def test_killed_run_is_told_by_status_and_by_the_next_run(
+    is_child_killed: bool, tmp_path: Path, site: Site
+) -> None:
+    small_site(site, 6)
+    file = sites_file(tmp_path, tea=site.url)
+    command = [sys.executable, "-m", "contentspider", "run", str(file)]
+    crawls: list[int] = []
+    with Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
+
+        def kill() -> None:
+            with closing(Book(tmp_path / STATE / "tea.sqlite", read_only=True)) as book:
+                pid = book.runs.all()[-1].pid
+            crawls.append(os.pidfd_open(pid))
+            process.kill()
+            if is_child_killed:
+                os.kill(pid, signal.SIGKILL)
+
+        at_request(site, 3, kill)
+        process.wait(TIMEOUT)
+    assert select.select(crawls, [], [], TIMEOUT)[0], "the crawl has ended, too"
+    os.close(*crawls)
+    (told,) = status(tmp_path)
+    one = run("status", "tea", cwd=tmp_path).stdout
+    done = run("run", str(file), "--due", cwd=tmp_path)
+    if not is_child_killed:  # it has gone on, and has noted what the run would have
+        assert (told["outcome"], told["reasons"]) == ("complete", [])
+        assert told["due"] > datetime.now(timezone.utc).isoformat()
+        assert "0 crawls" not in done.stderr and "1 not due" in done.stderr
+        return
+    assert (told["outcome"], len(told["reasons"])) == ("interrupted", 1)
+    assert told["due"] < datetime.now(timezone.utc).isoformat(), "it is due now"
+    assert f"contentspider run {file} --only tea" in one and "--resume" not in one
+    (warning,) = [line for line in done.stderr.splitlines() if "WARNING" in line]
+    assert KILLED in warning and "tea: resumes" in done.stderr
+    (told,) = status(tmp_path)
+    assert (told["outcome"], told["pages"], told["reasons"]) == ("complete", 6, [])
 
 
 def test_site_already_being_crawled_is_skipped(tmp_path: Path, site: Site) -> None:
@@ -274,6 +332,9 @@ def test_reason_for_failed_start_is_in_summary(tmp_path: Path) -> None:
     assert (sites["odd"]["outcome"], sites["odd"]["exit_code"]) == ("error", 1)
     (reason,) = sites["odd"]["reasons"]
     assert "needs CONTENTSPIDER_ENABLED and CONTENTSPIDER_DURABLE" in str(reason)
+    assert not str(reason).startswith("contentspider:"), "the site's name stands before it"
+    one = run("status", "odd", cwd=tmp_path).stdout
+    assert str(reason) in one, "also of a site without a book, which the table names"
 
 
 @pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="there is no /proc here")
@@ -306,9 +367,8 @@ def test_settings_reach_site_crawl_and_passwords_stay_out_of_command_line(
         (
             "[site.a]\nurls = 'example.org'",
             ["--due"],
-            "site 'a'" + wording("cli.interval-missing"),
+            "site 'a': " + wording("cli.interval-missing"),
         ),
-        ("[site.a]\nurls = 'example.org'", ["--only", "b"], "it has no site 'b'; it has: a"),
         (
             "[site.a]\nurls = 'example.org'",
             ["--summary", "no/s.json"],

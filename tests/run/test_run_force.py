@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+import sqlite3
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -16,6 +18,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 COUNT = 12
+
+
+def status(folder: Path) -> Any:
+    """Return how the only site is."""
+    (told,) = json.loads(run("status", "--json", cwd=folder).stdout)
+    return told
 
 
 @pytest.mark.parametrize(
@@ -35,6 +43,7 @@ def test_mass_loss_of_pages_is_accepted_only_with_force(
         site.add(f"/{number}", article(number))
     file = sites_file(tmp_path, good=site.url)
     file.write_text(file.read_text() + f"[site.good.settings]\n{setting}\n")
+    file.write_text(file.read_text().replace("[site.good]", "[site.good]\nindex = 'sqlite:all.db'"))
     run("run", "sites.toml", cwd=tmp_path)
     for number in range(1, COUNT):
         del site.pages[f"/{number}"]
@@ -46,6 +55,19 @@ def test_mass_loss_of_pages_is_accepted_only_with_force(
         return sum(json.loads(line)["change"] == "gone" for line in lines)
 
     assert gone_now() == gone
+    before = status(tmp_path)
     assert gone_now("--accept-gone") == COUNT - 1
-    log = (tmp_path / ".scrapy/contentspider/logs/good.log").read_text()
+    after = status(tmp_path)
+    if not gone:
+        assert (before["outcome"], after["outcome"]) == ("gone_doubted", "complete")
+        assert before["reasons"] and not after["reasons"]
+        assert (before["pages"], after["pages"], after["changes"]["gone"]) == (COUNT, 1, COUNT - 1)
+    kept = ("f1", "doubtful", "due")
+    assert [after[name] for name in kept] == [before[name] for name in kept]
+    assert after["f1"] is not None
+    assert "--accept-gone" not in run("status", "good", cwd=tmp_path).stdout
+    run("run", "sites.toml", cwd=tmp_path)
+    with closing(sqlite3.connect(tmp_path / "all.db")) as index:
+        assert index.execute("SELECT count(*) FROM documents").fetchone() == (1,)
+    log = (tmp_path / ".scrapy/contentspider/logs/good.previous.log").read_text()
     assert ("would be gone" in log) is not bool(gone)

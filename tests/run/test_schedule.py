@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING
 
@@ -63,7 +64,8 @@ def crawled(
 def test_last_crawl_is_finished_or_resumable(
     reasons: list[str], is_unfinished: bool, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert crawled(path, monkeypatch, *reasons) == LastCrawl(BEGAN, is_unfinished)
+    last = LastCrawl(BEGAN, is_unfinished, is_killed=reasons[-1] == "")
+    assert crawled(path, monkeypatch, *reasons) == last
 
 
 def test_missing_or_damaged_book_counts_as_no_crawl(path: Path) -> None:
@@ -103,6 +105,25 @@ def test_failures_in_a_row_are_counted_until_site_is_up() -> None:
 
 def planned(name: str, interval: timedelta = DAY) -> PlannedSite:
     return PlannedSite(name, {"url": [f"http://{name}.example/"]}, interval)
+
+
+def test_site_whose_crawl_failed_is_due_when_a_secret_was_corrected(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "login.toml"
+    fields = 'fields = {name = "me", password = {env = "TEA_PASSWORD"}}'
+    file.write_text(f'[login.tea]\nform = "https://e.org/login"\n{fields}\n')
+    site = PlannedSite("tea", {"url": ["https://e.org"], "login": str(file)}, DAY)
+    monkeypatch.setenv("TEA_PASSWORD", "wrong")
+    now = datetime.now(timezone.utc)
+    failed = SiteResult("tea", "nothing_read", started=now.isoformat(), entry=site.digest())
+    assert "wrong" not in str(failed.entry)
+    last = LastCrawl(now, is_unfinished=True)
+    assert last.with_result(failed, site.digest).due(DAY) > now
+    monkeypatch.setenv("TEA_PASSWORD", "right")
+    assert last.with_result(failed, site.digest).due(DAY) == AT_ONCE
+    done = replace(failed, outcome="complete")
+    assert last.with_result(done, site.digest).due(DAY) != AT_ONCE, "it is well as it is"
 
 
 def instead_of_crawls(

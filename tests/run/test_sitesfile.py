@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from contentspider.cli import build_parser
-from contentspider.run.sitesfile import KEYS, SitesFileError, read_sites
+from contentspider.run.mistakes import SitesFileError
+from contentspider.run.sitesfile import KEYS, read_sites
 from tests.messages import wording
 
 if TYPE_CHECKING:
@@ -154,11 +155,11 @@ A = "[site.a]\nurls = 'example.org'\n"
         ("[site.a]\nurls = x", "(at line 2, column 8)"),
         ("", "it has no site"),
         ("site = 3", "it has no site"),
-        (A + "[sites.b]", wording("run.unknown-table", "'sites'")),
+        (A + "[sites.b]", "'sites' " + wording("run.unknown-table")),
         ("defaults = 1\n" + A, "defaults is not a table"),
         (
             A + "[defaults]\nurls = 'example.org'",
-            wording("run.urls-in-defaults"),
+            "defaults, key 'urls': " + wording("run.urls-in-defaults"),
         ),
         (
             A + "[defaults]\nmax_page = 1",
@@ -167,9 +168,9 @@ A = "[site.a]\nurls = 'example.org'\n"
         ("[site]\na = 'example.org'", "site 'a' is not a table"),
         ("[site.'a/b']\nurls = 'example.org'", "site 'a/b': use letters, digits"),
         ("[site.'.a']\nurls = 'example.org'", "site '.a': use letters, digits"),
-        ("[site.a]\nscope = 'host'", "site 'a'" + wording("run.urls-missing")),
+        ("[site.a]\nscope = 'host'", "site 'a': " + wording("run.urls-missing")),
         ("[site.a]\nurls = []", "site 'a', key 'urls': " + wording("run.no-addresses")),
-        ("[site.a]\nurls = ['x y']", "key 'urls': 'https://x y' is not the address"),
+        ("[site.a]\nurls = ['x y']", "key 'urls': 'x y' is not the address"),
         ("[site.a]\nurls = [1]", "site 'a', key 'urls': give a list of texts"),
         ("[site.example.org]\nurls = 'example.org'", "a name with dots needs quotes"),
         (A + "max_pagse = 1", wording("run.unknown-key", "'max_pagse'") + " 'max_pages'?"),
@@ -229,9 +230,11 @@ A = "[site.a]\nurls = 'example.org'\n"
             A + "settings.CONTENTSPIDER_LEARN_PAGES = 'all'",
             "key 'settings': CONTENTSPIDER_LEARN_PAGES='all' cannot be used",
         ),
+        (A + "webhook = 'https://e.org/hook'", "notify = [...], above the tables"),
+        (A + "notify = ['json://e.org']", "above the tables"),
         (
             A + "output = 'x.csv'\n[site.b]\nurls = 'example.com'\noutput = ['x.csv']",
-            "site 'b'" + wording("run.same-output", "x.csv") + " 'a'",
+            "site 'b', key 'output': " + wording("run.same-output", "x.csv") + " 'a'",
         ),
     ],
 )
@@ -242,6 +245,30 @@ def test_sites_file_error_names_file_site_and_key(text: str, message: str, folde
         read_sites(path)
     assert str(caught.value).startswith(str(path))
     assert message in str(caught.value)
+
+
+def test_all_mistakes_of_a_sites_file_are_told_at_once(folder: Path) -> None:
+    path = folder / "sites.toml"
+    path.write_text(
+        "[defaults]\noutput = ['{sit}.jsonl']\nscope = 'page'\n"
+        "[site.a]\nurls = ['x y', 'e.org', 'ftp://x']\nmax_pagse = 1\ndelay = -1\n"
+        "[site.a.settings]\ndepth = 1\nCONTENTSPIDER_LEARN_PAGE = 5\n"
+        "[site.b]\ninclude = ['re:(', '/x', 're:)']\n[site.b.monitors]\nnone = 1\nmin_kept = 2\n"
+        "[site.c]\nurls = 'e.org'\n[sites.d]\n"
+    )
+    with pytest.raises(SitesFileError) as caught:
+        read_sites(path, is_due=True)
+    head, *lines = str(caught.value).splitlines()
+    assert head.startswith(str(path)) and str(len(lines)) in head
+    mistakes = (
+        *("'sites' is", "{sit} is", "'page'", "'x y'", "'ftp://x'", "'max_pagse'", "-1"),
+        *("'depth' is", "LEARN_PAGE;", "'urls' (", "'re:('", "'re:)'", "'none' is", "min_kept is"),
+    )
+    for part in mistakes:
+        assert [part in line for line in lines].count(True) == 1, "also those of the defaults"
+    intervals = [line for line in lines if "'interval'" in line]
+    assert [line.split()[1] for line in intervals] == ["'a':", "'b':", "'c':"]
+    assert len(lines) == len(mistakes) + len(intervals)
 
 
 def test_unreadable_sites_file_raises_error(folder: Path) -> None:

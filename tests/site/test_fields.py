@@ -127,6 +127,35 @@ def test_rule_that_contradicts_the_statements_is_not_used() -> None:
     assert (found["published_at"], found["author"]) == ("", [])
 
 
+def test_rule_is_used_on_pages_of_another_design_than_those_that_contradict_it(
+    tmp_path: Path,
+) -> None:
+    """Two sites are saved in one folder; only one of them states the days of its pages."""
+    top = "<p>2019-01-05</p><p>By The Newsroom</p>"
+    stating = [page(number, shown="", top=top) for number in range(PAGES)]
+    blog = "<p>2023-03-{day:02}</p><p>By {name}</p>"
+    html = "<title>{number}</title><div id=blog><h1 class=post>{number}</h1>{top}{text}</div>"
+    others = [
+        Page.from_html(
+            html.format(
+                number=f"Entry {number}",
+                top=blog.format(day=number + 1, name=NAMES[number % 3]),
+                text="".join(f"<p class=entry>{prose(number, 20 + part)}</p>" for part in range(9)),
+            ),
+            f"{number}.html",
+        )
+        for number in range(PAGES)
+    ]
+    model = learned(*stating, *others)
+    assert model.fields[PUBLISHED].distrusted == (BESIDE,)
+    model.save(tmp_path)
+    for known in (model, SiteModel.load(tmp_path)):
+        found = item(known, others[4])
+        assert (found["published_at"], found["author"]) == ("2023-03-05", ["Bob Frank"])
+        found = item(known, page(40, stated="", shown="", top=top))
+        assert (found["published_at"], found["author"]) == ("", [])
+
+
 def test_one_statement_of_all_pages_yields_to_the_dates_that_they_show() -> None:
     """The theme states the day of its build, and the publisher as the author."""
     top = "<p>By {name} on 2024-{month:02}-{day:02}</p>"

@@ -83,7 +83,9 @@ def test_block_weight_depends_on_length_and_label_confidence(probe, caplog) -> N
     )
     # by the root of the length; every other block of each page is decided as it is labelled
     agreed = (10 + 6) / (3 + 10 + 6 + 7**0.5)
-    assert ("6 " + wording("site.learned", "24") + f" {100 * agreed:.2f} %") in caplog.text
+    assert (
+        "6 pages, 24 blocks" + wording("site.learned") + f" {100 * agreed:.2f} %"
+    ) in caplog.text
     assert (model.pages, model.prior, model.labels) == (6, "a prior", "votes")
     assert model.noise_texts == {text_key("Imprint")}
     assert model.slots == {"body/h1", "body/p"}
@@ -174,7 +176,7 @@ def test_labels_must_contain_one_probability_per_block(values, is_taken, monkeyp
     monkeypatch.setattr(given, "values", values, raising=False)
     learner = SiteLearner(options=LearningOptions(labels="given"))
     page = Page.from_html("<h1>Tea</h1><p>Green")
-    site = gather([page.content], [page.hints])
+    site = gather([page])
     if is_taken:
         found, digest, quality = learner.label([page], site)
         assert (found.tolist(), found.dtype, digest) == (values, np.float32, "")

@@ -113,7 +113,7 @@ def blog(named_titles: bool = True) -> tuple[list[Post], list[Page]]:
 @pytest.mark.parametrize("named_titles", [True, False])
 def test_posts_repeated_in_listings_are_kept_by_vote(named_titles) -> None:
     posts, pages = blog(named_titles)
-    site = gather([page.content for page in pages], [page.hints for page in pages])
+    site = gather(pages)
     found = vote(site, *Prior.shipped().judge(pages)) > 0.5
     for number, post in enumerate(posts):
         here = site.pages == number
@@ -125,7 +125,7 @@ def test_posts_repeated_in_listings_are_kept_by_vote(named_titles) -> None:
 @pytest.mark.parametrize("objection", OBJECTIONS[:3], ids=lambda each: each.name)
 def test_objections_do_not_reject_posts_repeated_in_listings(objection) -> None:
     posts, pages = blog()
-    site = gather([page.content for page in pages], [page.hints for page in pages])
+    site = gather(pages)
     prior, _ = Prior.shipped().judge(pages)
     against = np.asarray(objection.evidence(site, prior)) > 0
     own = {text for post in posts for text in post.paragraphs}

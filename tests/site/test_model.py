@@ -110,7 +110,7 @@ def test_blocks_at_unknown_places_count_half_in_confidence(model: SiteModel) -> 
 
 
 def test_explanation_names_features_by_weight(model: SiteModel, pages: list[Page]) -> None:
-    reasons = model.explain(pages[0], len(pages[0].content.blocks) - 2)
+    reasons = model.weights(pages[0], len(pages[0].content.blocks) - 2)
     assert [abs(weight) for _, weight in reasons] == sorted(
         (abs(weight) for _, weight in reasons), reverse=True
     )

@@ -34,6 +34,53 @@ def test_questions_about_other_things_stay(own: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("entry", "is_menu"),
+    [
+        ("Copy page as Markdown for LLMs", True),
+        ("Open in ChatGPT", True),
+        ("Ask questions about this page", True),
+        ("View this page as plain text", True),
+        ("Open in the morning", False),
+        ("Ask questions about this page of the diary", False),
+    ],
+)
+def test_menus_of_assistants_go(entry: str, is_menu: bool) -> None:
+    assert (entry not in shown(f"<div role=menu><p>{entry}</p></div>")) == is_menu
+
+
+@pytest.mark.parametrize(
+    ("words", "is_notice"),
+    [
+        ("Advertisement", True),
+        ("This article is for subscribers only.", True),
+        ("Subscribe to continue reading this article", True),
+        ("3 out of 5 found this helpful", True),
+        ("Glad to hear it! Please tell us how we can improve.", True),
+        ("Advertisement in ferries began in 1920.", False),
+        ("This article is for subscribers of the old ferry line, who paid by the year.", False),
+        ("The captain was glad to hear it. Please wait at the quay.", False),
+    ],
+)
+def test_words_for_those_who_have_not_paid_and_answers_go(words: str, is_notice: bool) -> None:
+    assert (words not in shown(f"<p>{words}</p>")) == is_notice
+
+
+def test_question_goes_with_its_heading_and_its_answers() -> None:
+    asked = "<h2>Feedback</h2><p>Was this page helpful?</p><button>Yes</button><button>No</button>"
+    assert shown(asked) == shown("")
+
+
+def test_consent_that_names_partners_goes() -> None:
+    box = (
+        "<div class=gdpr><h3>Your privacy</h3><p>We and our 842 partners store and access"
+        " information on a device.</p><button>Manage options</button><button>Consent</button></div>"
+    )
+    assert shown(box) == shown("")
+    own = "<p>We and our partners in the harbour store ropes and use them in the evening.</p>"
+    assert "ropes" in shown(own)
+
+
+@pytest.mark.parametrize(
     "question",
     [
         "Did you find this page useful?",

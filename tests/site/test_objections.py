@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from contentspider.page.input.page import Page
 from contentspider.page.tree.text import SENTENCE_CHARS
 from contentspider.site.vote import objections
+from contentspider.site.vote.blocks import gather
 from contentspider.site.vote.objections import OBJECTIONS
 from tests.sites import laid_out, marked, prose, site_of, where
 
@@ -22,6 +24,7 @@ def test_objections_are_listed_once_with_their_weights() -> None:
     assert [(objection.name, objection.weight) for objection in OBJECTIONS] == [
         ("template_prose", 6.0),
         ("template_section", 6.0),
+        ("in_turn", 6.0),
         ("other_article", 6.0),
         ("teaser", 6.0),
         ("breadcrumb_trail", 6.0),
@@ -93,6 +96,26 @@ def test_short_repeated_texts_are_not_template_prose(length) -> None:
     site = site_of(with_notice(10, 10, notice))
     found = marked(site, objections.template_prose(site, even(site)))
     assert found == ([notice] if length == SENTENCE_CHARS else [])
+
+
+@pytest.mark.parametrize(
+    ("adverts", "own", "are_found"),
+    [
+        (3, 0, True),  # each of them on a third of the pages
+        (3, 8, False),  # pages have texts of their own there
+        (24, 0, False),  # each page has another
+    ],
+)
+def test_texts_that_a_place_shows_in_turn_are_no_content(adverts, own, are_found) -> None:
+    """The cell of the adverts has the path of the cell of the article."""
+    turns = [prose(number % adverts, "advert") for number in range(24)]
+    turns[:own] = [prose(number, "own") for number in range(own)]
+    site = site_of(
+        f"<table><tr><td>{advert}</td><td>{prose(number)}<br><br>{prose(number, 'more')}</td></tr>"
+        for number, advert in enumerate(turns)
+    )
+    found = marked(site, objections.in_turn(site, even(site)))
+    assert sorted(set(found)) == (sorted(set(turns)) if are_found else [])
 
 
 HELP = "<section><h2>Help</h2>{}</section>".format(
@@ -439,3 +462,25 @@ def test_heading_that_another_page_repeats_is_no_teaser() -> None:
         [f"<h3>{long}{' and of milk' if n % 2 else '!'}</h3><p>{prose(n)}</p>" for n in range(8)]
     )
     assert not objections.teaser(site, even(site)).any()
+
+
+@pytest.mark.parametrize("base", ["", "<base href=/>"])
+@pytest.mark.parametrize("continues", [True, False])
+def test_teasers_that_mostly_lead_out_of_the_sample_are_known_by_the_others(
+    continues, base
+) -> None:
+    pages = []
+    for number in range(6):
+        others = [(number + 1) % 6, *(100 + 4 * number + other for other in range(4))]
+        begins = {
+            other: prose(other if continues else f"{other} of another text", words=12)[:-1]
+            for other in others
+        }
+        boxes = "".join(ENTRY.format(number=other, begins=begins[other]) for other in others)
+        text = f"{prose(number, words=12)[:-1]} and {prose(number, 'goes on')}"
+        html = f"{base}<main><p class=text>{text}</p><ul>{boxes}</ul></main>"
+        pages.append(Page.from_html(html, f"https://e.org/{number}/index.html"))
+    site = gather(pages)
+    in_box = where(site, lambda slot: "li.rel" in slot)
+    found = objections.teaser(site, np.full(len(in_box), 0.9, dtype=np.float32))
+    assert found.tolist() == (in_box & continues).tolist()

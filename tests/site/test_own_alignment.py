@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from contentspider.ground.address_keys import address_key, path_key
 from contentspider.page.input.page import Page
 from contentspider.page.tree.text import tokens
 from contentspider.site.own import alignment
 from contentspider.site.own.alignment import Alignment, align, matched_tokens
-from contentspider.site.own.matching import address_key, path_key, stated_texts, texts_by_page
+from contentspider.site.own.matching import stated_texts, texts_by_page
 from contentspider.site.own.texts import OwnText
 from tests.sites import prose
 

@@ -21,7 +21,7 @@ from contentspider.site.vote.paper import SiteScores, cluster_blocks, label_like
 
 def labels(method, *bodies: str) -> list[int]:
     pages = [Page.from_html(body) for body in bodies]
-    site = gather([page.content for page in pages], [page.hints for page in pages])
+    site = gather(pages)
     found = method(pages, site)
     assert found.dtype == np.float32
     return found.astype(int).tolist()

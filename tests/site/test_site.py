@@ -120,7 +120,7 @@ def test_paper_labels_choose_one_best_cluster() -> None:
         )
         for number in range(4)
     ]
-    site = gather([page.content for page in pages], [page.hints for page in pages])
+    site = gather(pages)
     labels, clusters = label_like_the_paper(pages, site), cluster_blocks(pages)
     tags = [block.tag for page in pages for block in page.content.blocks]
     assert [tag == "p" for tag in tags] == list(labels == 1)

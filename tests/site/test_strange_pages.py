@@ -111,3 +111,22 @@ def test_paper_labels_use_no_prior() -> None:
     for count in (1, 3):
         model = SiteLearner(options=LearningOptions(labels="paper")).fit(pages[:count])
         assert not model.extract(article(9, "section")).by_prior
+
+
+def test_label_that_each_page_repeats_within_its_content_is_content() -> None:
+    def task(number: int) -> Page:
+        examples = "".join(
+            f"<p><strong>Example {which}</strong>:</p><pre>sow({which * number})</pre>"
+            for which in (1, 2)
+        )
+        return Page.from_html(
+            f"<title>Task {number}</title><nav><a href=/>Home</a></nav><article>"
+            f"<h1>Task {number}</h1><p>{prose(number, 1)}</p>{examples}<p>{prose(number, 2)}</p>"
+            "</article><footer>© 2024 All rights reserved</footer>",
+            f"/{number}",
+        )
+
+    pages = [task(number) for number in range(20)]
+    markdown = SiteLearner("e.example").fit(pages).extract(pages[3]).markdown
+    assert "**Example 1**:\n\n```\nsow(3)\n```\n\n**Example 2**:" in markdown
+    assert "©" not in markdown

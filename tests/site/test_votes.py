@@ -218,7 +218,7 @@ def test_site_of_page_without_blocks_has_empty_arrays() -> None:
     from contentspider.page.input.page import Page
 
     empty = Page.from_html("")
-    site = gather([empty.content], [empty.hints])
+    site = gather([empty])
     assert site.distinct_pages == len(site.chars) == 0
 
 

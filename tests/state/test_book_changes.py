@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import logging
+import subprocess
+import sys
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +19,8 @@ from contentspider.state.book import losses as losses_module
 from contentspider.state.book.book import Book
 from contentspider.state.book.losses import MIN_CHARS
 from contentspider.state.crawls.entries import Entries, Entry
-from contentspider.state.crawls.feed import json_feed
+from contentspider.state.crawls.feed import ROW_HEAD, change_rows, json_feed
+from tests.processes import Popen
 from tests.visited import DAYS, HTML, LONG, Seen, address, crawl, crawling, known, see
 
 if TYPE_CHECKING:
@@ -261,3 +265,43 @@ def test_position_names_the_last_crawl_and_change(path: Path) -> None:
         assert entries.follows(first)
         assert others.follows(first)
         assert not others.follows(entries.position()), "it is a copy that has gone another way"
+
+
+def test_only_the_record_of_the_two_kept_texts_has_words(book: Book) -> None:
+    texts = ["Open at nine.", "Open at ten.", "Open at noon.", "Open at ten."]
+    changes = ["new", "changed", "refiltered", "changed"]
+    for day, (text, change) in enumerate(zip(texts, changes, strict=True)):
+        crawl(book, Seen("1", change, day, text, cause="model" if day == 2 else "page"))
+        if day == 2:
+            assert words(book) == {1: "", 2: "", 3: "ten. → noon."}
+    crawl(book, Seen("1", "unchanged", 4), Seen("2", text="Two.", day=4))
+    assert words(book) == {1: "", 2: "", 3: "", 4: "noon. → ten.", 5: "", 6: ""}
+    fields = Facts("", fields=(("price", 1, 2),))
+    same = {"facts": fields, "content_hash": "content 4"}
+    crawl(book, Seen("1", "changed", 5, values=same))
+    assert words(book)[4] == "noon. → ten."
+    assert words(book)[7] == "price: 1 → 2", "its text is the same"
+    with crawling(book) as losses:
+        losses.mark_gone(known(book, "1"), "HTTP 404")
+    crawl(book, Seen("1", text="Open again.", day=6))
+    assert words(book)[4] == words(book)[9] == "", "the page came back with another text"
+
+
+def test_changes_end_quietly_when_nobody_reads_them(path: Path) -> None:
+    with closing(Book(path)) as book:
+        crawl(book, *(Seen(str(number), text="Words.") for number in range(2_000)))
+    command = [sys.executable, "-m", "contentspider", "changes", str(path), "--format", "jsonl"]
+    with Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None and process.stderr is not None
+        assert json.loads(process.stdout.readline())["seq"] == 1
+        process.stdout.close()
+        assert process.stderr.read() == ""
+    assert process.returncode == 1
+
+
+def words(book: Book) -> dict[int, str]:
+    """Return the cell "what" of each record, by its number."""
+    records = list(book.changes.records())
+    rows = change_rows(book, records)
+    what = ROW_HEAD.index("what")
+    return {one["seq"]: row[what] for one, row in zip(records, rows, strict=True)}

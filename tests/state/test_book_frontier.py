@@ -80,7 +80,7 @@ def test_request_is_repeated_only_with_dont_filter(book: Book) -> None:
     assert book.frontier.queue.take() == (row, "http://a.org/a", "{}", 3, 0)
 
 
-def test_requests_in_process_memory_end_with_process(book: Book) -> None:
+def test_addresses_whose_requests_were_in_memory_are_unread_until_found_again(book: Book) -> None:
     row = add(book, "a", request=None)
     assert (book.frontier.queue.length, take(book)) == (1, "a")
     again = book.frontier.enqueue(b"a", "http://a.org/a", 0, None, True, source_row=row)
@@ -91,8 +91,32 @@ def test_requests_in_process_memory_end_with_process(book: Book) -> None:
     add(book, "d")
     take(book)
     assert book.frontier.recover(died=True) == []
-    assert book.frontier.states() == {"fetched": 1, "queued": 1}
+    assert book.frontier.states() == {"fetched": 1, "queued": 1, "retry": 2}
+    assert (book.frontier.unread, book.frontier.requeue_failed()) == (2, 0)
+    assert [book.frontier.knows(name) for name in (b"a", b"b")] == [True, False]
     assert (book.frontier.queue.length, take(book)) == (1, "d")
+    row = add(book, "b", request=None)
+    assert book.frontier.knows(b"b"), "it is queued again"
+    assert (book.frontier.unread, book.frontier.queue.length, take(book)) == (1, 1, "b")
+    book.frontier.finish(row, "fetched")
+    assert book.frontier.states() == {"fetched": 2, "taken": 1, "retry": 1}
+
+
+def test_page_that_leads_to_requests_in_memory_is_open_until_these_end(book: Book) -> None:
+    first, second, third = add(book, "a"), *(add(book, name, request=None) for name in "bc")
+    book.frontier.depend(second, first)
+    book.frontier.depend(third, second)
+    book.frontier.depend(third, third)
+    for _ in range(3):
+        take(book)
+    book.frontier.finish(first, "held")
+    book.frontier.finish(second, "fetched")
+    assert book.frontier.states() == {"taken": 3}
+    book.frontier.mark_released(first, "released", None)
+    assert book.frontier.recover(died=True) == [], "and none of them is suspected"
+    assert book.frontier.queue.take() == (first, "http://a.org/a", "{}", 0, 0)
+    book.frontier.finish(third, "fetched")
+    assert book.frontier.states() == {"retry": 2, "released": 1}
 
 
 def test_chosen_unread_addresses_are_queued_again(book: Book) -> None:
@@ -121,12 +145,19 @@ def test_address_is_open_until_its_last_request_ends(book: Book) -> None:
         assert [each and each.is_open for each in addresses] == [True, True, state == "retry"]
 
 
-def test_request_in_memory_cannot_be_retried(book: Book) -> None:
-    row = add(book, "a", request=None)
+def test_request_in_memory_that_fails_for_now_is_found_again_by_a_resumed_run(book: Book) -> None:
+    first, second = add(book, "a"), add(book, "b", request=None)
+    book.frontier.depend(second, first)
     take(book)
-    book.frontier.finish(row, "retry", "HTTP 503")
-    assert book.frontier.states() == {"failed": 1}
-    assert (book.frontier.unread, book.frontier.requeue_failed([row])) == (0, 0)
+    take(book)
+    book.frontier.finish(second, "retry", "HTTP 503")
+    book.frontier.finish(first, "fetched")
+    assert book.frontier.states() == {"retry": 1, "taken": 1}
+    assert (book.frontier.unread, book.frontier.requeue_failed([second])) == (1, 0)
+    assert book.frontier.knows(b"b"), "this run does not request it again"
+    assert book.frontier.recover(died=False) == []
+    assert (take(book), book.frontier.knows(b"b")) == ("a", False)
+    assert add(book, "b", request=None) == second
 
 
 def test_only_addresses_to_retry_keep_their_requests(book: Book) -> None:

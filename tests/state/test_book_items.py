@@ -46,6 +46,18 @@ def test_held_items_are_released_in_order_and_recorded_once(path: Path) -> None:
     book.close()
 
 
+def test_dropped_item_is_released_with_the_names_of_its_class(path: Path) -> None:
+    book = Book(path)
+    for key, names, reason in (("a", {"content": "body"}, "unchanged"), ("b", None, "price")):
+        hand = replace(in_hand("u", key), page_id=key, names=names)
+        assert book.items.record(hand, reason=reason) == (True, None)
+        number = book.contents.put("item", b'{"content": "Tea"}')
+        book.items.revive(key, "unchanged", {"content": "Tea"}, number)
+    assert list(book.items.records()) == [{"body": "Tea"}], "not what a pipeline has dropped"
+    assert book.items.has_refilled
+    book.close()
+
+
 def with_an_item_in_memory(path: Path) -> tuple[Book, int]:
     """Return a book that holds an item which is no data, and the row of its address."""
     book = Book(path)

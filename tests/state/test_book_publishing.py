@@ -238,13 +238,15 @@ def test_bases_of_contents_stay_as_long_as_these(path: Path) -> None:
     with closing(Book(path)) as book:
         base = book.contents.put(PAGE, b"a page " * 99)
         second = book.contents.put(PAGE, b"a page " * 99 + b"!", base)
-        book.database.do("UPDATE pages SET page = ? WHERE id = '1'", (second,))
+        third = book.contents.put(PAGE, b"a page " * 99 + b"?", second)
+        book.database.do("UPDATE pages SET page = ? WHERE id = '1'", (third,))
         clean(book)
-        assert {base, second} <= set(contents(book))
-        assert book.contents.get(second).endswith(b"!")
+        assert {base, second, third} <= set(contents(book))
+        book.contents.forget()
+        assert book.contents.get(third).endswith(b"?")
         book.database.do("UPDATE pages SET page = NULL WHERE id = '1'")
         clean(book)
-        assert not {base, second} & set(contents(book))
+        assert not {base, second, third} & set(contents(book))
 
 
 def test_contents_of_a_crawl_that_goes_on_stay(path: Path) -> None:

@@ -48,3 +48,18 @@ def test_book_without_readings_is_migrated(tmp_path: Path) -> None:
         book.check()
         crawl(book, Seen("1", text="Tea."), Seen("2"))
         assert known(book, "1").run > before.run
+
+
+def test_lines_of_slots_with_other_keys_are_forgotten(tmp_path: Path) -> None:
+    path = tmp_path / "book.sqlite"
+    with closing(Book(path)) as book:
+        crawl(book, Seen("1", text="Tea."))
+        histories = {"slot": {"1": {book.runs.crawl: (b"123456",)}}}
+        book.alternating.replace("e.org", ["slot"], histories, book.runs.crawl)
+        book.commit()
+    with closing(sqlite3.connect(path)) as old:
+        old.execute("PRAGMA user_version = 22")
+    with closing(Book(path)) as book:
+        assert not book.alternating.histories("e.org")
+        assert book.alternating.slots() == {"e.org": {"slot"}}
+        assert book.alternating.watched("e.org") == {"slot"}

@@ -14,7 +14,7 @@ from contentspider.page.input.page import Page
 from contentspider.state.book.book import Book
 from contentspider.state.book.items import ItemBinding
 from contentspider.state.crawls import export, folder
-from contentspider.state.crawls.books import crawl_status, is_hopeless, open_crawl
+from contentspider.state.crawls.books import GO_ON, crawl_status, is_hopeless, open_crawl
 from contentspider.state.crawls.export import books, crawls, export_items, find_crawl, find_page
 from contentspider.state.crawls.folder import has_default, index_url, state_folder
 from contentspider.state.files.formats import Output
@@ -51,7 +51,7 @@ def crawled(path: Path, *reasons: str | None, unread: bool = True) -> None:
             ["incomplete"] * 2,
             True,
             False,
-            "1 addresses could not be read in 2 runs; a new crawl",
+            "1 address could not be read in 2 runs; a new crawl",
         ),
         (
             ["shutdown"],
@@ -168,7 +168,7 @@ def test_status_shows_runs_items_and_failed_addresses(path: Path) -> None:
     assert "ended without notice: the process was killed" in text
     assert "items: 1 out, 1 held\n  1 of e.org held until it has been learned" in text
     assert "addresses:\n  1 retry\n    1 HTTP 503 (such as http://e.org/a)\n" in text
-    assert "run the same command with --resume to continue" in text
+    assert "It is not finished: " in text and "--resume" in text
     crawled(path, "finished")
     assert "--resume" not in crawl_status(path)
 
@@ -196,13 +196,13 @@ def test_status_lists_reasons_for_unread_pages(path: Path) -> None:
         *("", "items: 0 out, 0 held", "addresses:", "  13 failed"),
         "    2  (such as http://e.org/01)",
         *("  2 skipped", "    2 noindex (such as http://e.org/14)", "  1 fetched"),
-        *("", "It is not finished: run the same command with --resume to continue."),
+        *("", f"It is not finished: {GO_ON} to continue."),
     ]
 
 
 def test_crawl_lookup_prefers_exact_name_to_partial_match(tmp_path: Path) -> None:
     state = str(tmp_path)
-    with pytest.raises(ContentSpiderError, match=r"e.org: no such file .*; its crawls are: none$"):
+    with pytest.raises(ContentSpiderError, match=r"e.org: no such file .*; its crawls are: none"):
         find_crawl("e.org", state)
     for name in ("e.org-docs-01234567", "e.org.20240101T000000", "e_org"):
         crawled(tmp_path / f"{name}.sqlite", "finished")

@@ -22,8 +22,9 @@ from contentspider.ground.errors import ContentSpiderError, OverridesError, Stat
 from contentspider.page.input.overrides import Overrides
 from contentspider.page.input.page import Page
 from contentspider.recrawl.intervals import Bounds, ChangeIntervals, intervals
+from contentspider.run.mistakes import SitesFileError
 from contentspider.run.results import LastCrawl, last_crawl
-from contentspider.run.sitesfile import SitesFileError, read_sites
+from contentspider.run.sitesfile import read_sites
 from contentspider.site.judge.prior import Prior
 from contentspider.site.models.model import SiteModel
 from contentspider.state.book.book import Book

@@ -15,7 +15,9 @@ from contentspider.state.book import database as module
 from contentspider.state.book.database import (
     CHECKPOINT_PAGES,
     BookBusyError,
+    BookClosedError,
     BookFullError,
+    BookThreadError,
     Database,
     MemoryShortError,
     SchemaError,
@@ -204,7 +206,7 @@ def test_sync_flushes_log_and_checkpoints_large_log(
     assert path.stat().st_size > size
     database.close()
     assert not log.exists()
-    with pytest.raises(BookFullError, match="closed database"):
+    with pytest.raises(BookClosedError):
         database.do("SELECT 1")
     assert not is_in_use(path)
     assert seen_by_others(path) == ["a"]
@@ -354,3 +356,27 @@ def test_free_pages_are_given_back_in_portions(path: Path) -> None:
         assert database.give_back(10)
         assert database.count("PRAGMA page_count") == size - 10
         assert not database.give_back(10_000)
+
+
+def test_book_of_another_thread_is_not_full(tmp_path: Path) -> None:
+    with closing(Database(tmp_path / "x.sqlite")) as database, ThreadPoolExecutor(1) as pool:
+        for wrong in (database.do, database.value):
+            error = pool.submit(wrong, "SELECT 1").exception()
+            assert isinstance(error, BookThreadError)
+            assert not isinstance(error, BookFullError)
+        assert database.value("SELECT 1") == 1
+
+
+def test_rows_that_nobody_reads_to_their_end_survive_the_close(path: Path) -> None:
+    database = Database(path, durable=False)
+    rows = database.rows("SELECT 1 UNION SELECT 2")
+    assert next(rows) == (1,)
+    database.close()
+    rows.close()
+    with pytest.raises(BookClosedError):
+        next(database.rows("SELECT 1"))
+
+
+def test_book_in_memory_can_be_used_in_the_prompt_of_scrapy_shell() -> None:
+    with closing(Database(None)) as database, ThreadPoolExecutor(1) as pool:
+        assert pool.submit(database.value, "SELECT 1").result() == 1

@@ -12,6 +12,8 @@ from contentspider.state.outcome import MEANINGS, TRANSIENT, Outcome, Remaining,
 from tests.conftest import ROOT
 from tests.messages import wording
 
+# The crawl has a name.
+GONE_ADVICE = " (if they really are gone: contentspider changes tea --accept-gone)"
 GOOD = {"finish_reason": "finished", "item_scraped_count": 9}
 
 
@@ -56,7 +58,7 @@ GOOD = {"finish_reason": "finished", "item_scraped_count": 9}
         ({"finish_reason": None, "item_scraped_count": 0}, Remaining(held=20), Outcome.INTERRUPTED),
         ({"contentspider/monitors/failed": 2}, Remaining(), Outcome.MONITOR_FAILED),
         ({"contentspider/changes/doubted": 9}, Remaining(), Outcome.GONE_DOUBTED),
-        ({"contentspider/index/failed": 1}, Remaining(), Outcome.INDEX_BEHIND),
+        ({"contentspider/index/behind/a": "why"}, Remaining(), Outcome.INDEX_BEHIND),
         ({"contentspider/index/kept": 7}, Remaining(), Outcome.INDEX_BEHIND),
         ({"contentspider/index/refused": 2}, Remaining(), Outcome.INDEX_BEHIND),
         ({"contentspider/book/failed": "disk full"}, Remaining(), Outcome.ERROR),
@@ -100,7 +102,7 @@ def test_crawl_outcome_follows_from_stats(
                 "contentspider/changes/kept": 40,
             },
             Remaining(),
-            ["40 " + wording("state.known-unread")],
+            ["40 known pages " + wording("state.known-unread")],
         ),
         (
             {
@@ -110,15 +112,15 @@ def test_crawl_outcome_follows_from_stats(
                 "contentspider/changes/doubted": 40,
             },
             Remaining(),
-            ["40 " + wording("state.too-many-gone") + " (changes --accept-gone)"],
+            ["40 " + wording("state.too-many-gone") + GONE_ADVICE],
         ),
         ({"contentspider/book/items": 90, "contentspider/book/unseen": 10}, Remaining(), []),
         ({"contentspider/monitors/failed": 2}, Remaining(), ["2 monitors failed"]),
         (
-            {"contentspider/index/failed": 1, "contentspider/index/kept": 7},
+            {"contentspider/index/behind/a": "why", "contentspider/index/kept": 7},
             Remaining(),
             [
-                "1 search indexes were not brought up to date",
+                "why",
                 "7 documents in search indexes may be old",
             ],
         ),
@@ -129,7 +131,7 @@ def test_crawl_outcome_follows_from_stats(
             ["4 addresses in the queue, 5 items held"],
         ),
         ({"finish_reason": "memusage"}, Remaining(), ["Scrapy ended it (memusage)"]),
-        ({}, Remaining(1_000, 2), ["1,000 addresses are in the queue", "2 items are held"]),
+        ({}, Remaining(1_000, 2), ["1,000 addresses in the queue", "2 items held"]),
         ({"spider_exceptions/count": 3}, Remaining(), ["3 pages broke the spider"]),
         (
             {"feedexport/failed_count/F": 1, "contentspider/book/failed": "disk full"},
@@ -146,16 +148,16 @@ def test_crawl_outcome_follows_from_stats(
                 "contentspider/outputs/failed": 1,
                 "contentspider/pages/unread/timeout": 2,
                 "contentspider/changes/doubted": 3_000,
-                "contentspider/index/failed": 4,
+                "contentspider/index/behind/a": "why",
                 "contentspider/monitors/failed": 5,
             },
             Remaining(held=6),
             [
-                "1 outputs could not be written; the log above says why",
+                "1 output could not be written; the log above says why",
                 "2 pages could not be read for reasons that may pass",
-                "6 items are held",
-                "3,000 " + wording("state.too-many-gone") + " (changes --accept-gone)",
-                "4 search indexes were not brought up to date",
+                "6 items held",
+                "3,000 " + wording("state.too-many-gone") + GONE_ADVICE,
+                "why",
                 "5 monitors failed",
             ],
         ),
@@ -164,7 +166,7 @@ def test_crawl_outcome_follows_from_stats(
 def test_crawl_outcome_lists_its_reasons(
     stats: dict[str, Any], left: Remaining, expected: list[str]
 ) -> None:
-    assert decide(GOOD | stats, left)[1] == expected
+    assert decide(GOOD | stats, left, "tea")[1] == expected
 
 
 def test_out_of_memory_crawl_has_its_own_exit_code() -> None:

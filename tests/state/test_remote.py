@@ -71,6 +71,16 @@ def test_object_is_replaced_only_with_current_version(objects: Objects) -> None:
     assert names(objects) == ["a/x.json", "b/x.json"]
 
 
+def test_objects_below_a_folder_are_deleted_and_counted(objects: Objects) -> None:
+    for name in ("a/b/x", "a/y", "ab/z", "a.log"):
+        objects.write(name, b"1")
+    assert objects.delete_below("a") == 2
+    assert names(objects) == ["a.log", "ab/z"]
+    assert objects.delete_below("a.log") == 1, "a single object, too"
+    assert objects.delete_below("a") == 0
+    assert names(objects) == ["ab/z"]
+
+
 def test_files_are_uploaded_and_downloaded(objects: Objects, tmp_path: Path) -> None:
     (tmp_path / "source").write_bytes(b"data")
     objects.upload(tmp_path / "source", "a/b/c")

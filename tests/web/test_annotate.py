@@ -499,7 +499,7 @@ def test_broken_json_is_a_bad_request(folder: Path, tmp_path: Path) -> None:
 
     from contentspider.web.annotate.app import make_app
 
-    app = make_app(session(folder, tmp_path), Frame(None), ["testserver"], is_strict=False)
+    app = make_app(session(folder, tmp_path), Frame(None), ["testserver"])
     with TestClient(app, raise_server_exceptions=False) as client:
         before = client.get("/api/page/0").json()
         for action in ("label", "place", "field"):

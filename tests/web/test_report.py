@@ -138,6 +138,7 @@ def test_report_states_sample_size_and_labels_numbers() -> None:
     model = learner.fit(pages)
     html = site_report(learner, model, pages, total=313)
     assert "a sample of 3 of the site's 313 pages" in html
+    assert "<span>3 articles</span>" in html
     for label in ("confidence", "characters kept", "dropped"):
         assert html.count(f'<span class="label">{label}</span>') == 3
     assert "width=device-width" in html

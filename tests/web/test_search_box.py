@@ -86,11 +86,13 @@ def test_search_box_of_another_site_shows_pages_while_typing(tmp_path: Path) -> 
         script = f'<script src="{address}/search-box.js" data-site="e.org" defer></script>'
         site.add("/shop", f"<!DOCTYPE html><title>Shop</title><h1>Shop</h1>{script}")
         seen = browse(look)
-    assert seen["titles"] == ["Ferry tickets", "Ferry timetable"], "of one site, with web addresses"
+    assert seen["titles"] == ["Ferry tickets\ne.org/2", "Ferry timetable\ne.org/1"], (
+        "of one site, with web addresses"
+    )
     assert seen["focused"] in ("http://e.org/1", "http://e.org/2")
     assert seen["count after Escape"] == 0
     assert seen["results"] == ["Ferry tickets", "Ferry timetable", "Ferry to nowhere"]
-    assert seen["own titles"] == ["Ferry tickets"]
+    assert seen["own titles"] == ["Ferry tickets\ne.org/2"]
     assert seen["width"] == 360
 
 
@@ -117,7 +119,7 @@ def test_search_box_suggests_pages_for_words_typed_before_its_script_came(tmp_pa
         return before, titles
 
     with serving(tmp_path, "http://127.0.0.1") as address:
-        assert browse(look) == (0, ["Ferry tickets"])
+        assert browse(look) == (0, ["Ferry tickets\ne.org/2"])
 
 
 @pytest.mark.thorough

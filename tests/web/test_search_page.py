@@ -14,6 +14,7 @@ from urllib.request import urlopen
 import pytest
 
 from contentspider.index.engine import create_engine
+from contentspider.index.schema import Document
 from contentspider.index.synonyms import parse_synonyms
 from contentspider.site.models.identity import page_id
 from contentspider.state.outcome import Outcome
@@ -144,6 +145,31 @@ def test_page_offers_only_what_narrows_or_orders_in_plain_words(client: TestClie
     texts = re.findall(r"<(?:h2|a [^>]*)>([^<]*)", aside)
     assert "sort=published_at" in aside and not [text for text in texts if "_" in text]
     assert page.index('id="filters"') < page.index("<aside"), "a button for narrow windows"
+
+
+def test_sites_are_shown_by_the_titles_of_their_front_pages(tmp_path: Path) -> None:
+    url = f"sqlite:{tmp_path / 'named.db'}"
+    engine = create_engine(url)
+    engine.open(is_writer=True)
+    fronts = {8701: "Harbour News", 8702: "", 8703: "W" * 99}
+    for port, title in fronts.items():
+        address, site = f"http://127.0.0.1:{port}/", f"127.0.0.1-{port}"
+        fields = {"url": address, "site": site, "title": title, "content": "A wide sea."}
+        engine.upsert([Document(page_id(address), site, 1, "h", fields)])
+    engine.flush()
+    engine.close()
+    app = make_app(url, [], NO_MODELS, Access(["testserver"]))
+    with TestClient(app) as client:
+        page = client.get("/", params={"q": "sea"}).text
+        aside = page.partition("<aside")[2].partition("</aside>")[0]
+        links = re.findall(r'<a href="([^"]*site=[^"]*)"[^>]*>(.*?)</a>', aside)
+        assert {address.partition("site=")[2]: shown for address, shown in links} == {
+            "127.0.0.1-8701": 'Harbour News<span class="note">127.0.0.1:8701</span>',
+            "127.0.0.1-8702": "127.0.0.1:8702",
+            "127.0.0.1-8703": "127.0.0.1:8703",
+        }
+        chosen = client.get("/", params={"q": "sea", "site": "127.0.0.1-8701"}).text
+        assert 'aria-label="Not only Harbour News"' in chosen
 
 
 def test_search_page_names_corrected_words(client: TestClient) -> None:

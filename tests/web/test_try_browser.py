@@ -114,7 +114,8 @@ def test_page_is_tried_by_keyboard_on_phone(site: Site, tmp_path: Path) -> None:
     assert found["title"] == title, "not taken by the page"
     assert found["names"] == ["The page alone", "With 10 more pages of its site"]
     expected = [title, prose(3), prose(3, 2)]
-    assert re.split(r"\s*\n\s*", found["text"]) == expected
+    lines = re.split(r"\s*\n\s*", found["text"])
+    assert [line for line in lines if line != "go"] == expected, "the link may be content"
     assert set(expected) <= set(found["kept"])
     assert not [path for path in site.requests if "sent" in path]
 

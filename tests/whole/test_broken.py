@@ -53,18 +53,18 @@ def test_pages_that_fail_in_each_crawl_are_known_as_broken(site: Site, tmp_path:
     assert broken.asked(INCOMPLETE, "--resume") == {"/b1", "/b2", "/3"}
     assert "known as broken" not in broken.said
     assert broken.asked(INCOMPLETE)
-    assert "2 addresses are known as broken (2 of them from now on)" in broken.said
+    assert "2 addresses known as broken (2 of them from now on)" in broken.said
     assert broken.asked(INCOMPLETE) == {"/b1", "/b2", "/3"}, "/3 has failed in three crawls"
-    assert "3 addresses are known as broken (1 of them from now on)" in broken.said
+    assert "3 addresses known as broken (1 of them from now on)" in broken.said
     assert broken.asked(0) == {"/3"}, "the others wait for one crawl"
-    assert "3 addresses are known as broken:" in broken.said
+    assert "3 addresses known as broken, which" in broken.said
     assert "0 failed" in broken.said
     assert f"{site.url}/3 (HTTP 503; in 4 crawls" in broken.status()
     changes = broken.records()
     assert "/3" not in {record["url"] for record in changes if record["change"] == "gone"}
     broken.answers.clear()
     assert broken.crawl(*OPTIONS).keys() & set(BROKEN_PAGES) == {"/b1", "/b2"}
-    assert "1 addresses are known as broken:" in broken.said
+    assert "1 address known as broken, which" in broken.said
     assert broken.crawl(*OPTIONS).keys() >= set(BROKEN_PAGES)
     assert "known as broken" not in broken.said + broken.status()
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import pytest
 from scrapy import Request
-from scrapy.exceptions import NotConfigured
 from scrapy.http import HtmlResponse, Response
 from scrapy.settings import Settings
 from scrapy.utils.test import get_crawler
@@ -55,11 +53,9 @@ def test_redirect_cookies_are_stored_per_host() -> None:
 
 
 def test_cookies_enabled_setting_stores_cookies_of_all_responses() -> None:
-    cookies = cookies_of(COOKIES_ENABLED=True, CONTENTSPIDER_REDIRECT_COOKIES=False)
+    cookies = cookies_of(COOKIES_ENABLED=True)
     answer(cookies, sent(cookies, "https://f.org/"), "page=1", status=200)
     assert sent(cookies, "https://f.org/").headers["Cookie"] == b"page=1"
-    with pytest.raises(NotConfigured):
-        cookies_of(COOKIES_ENABLED=False, CONTENTSPIDER_REDIRECT_COOKIES=False)
 
 
 def test_cookies_are_removed_from_request_after_response() -> None:
@@ -146,11 +142,9 @@ def test_crawl_reads_site_that_requires_redirect_cookies(tmp_path: Path, site: S
     run("crawl", site.url, "--own-site", "--no-sitemaps", cwd=tmp_path)
     items = read_jsonl(tmp_path / "pages.jsonl")
     assert {str(item["url"]).removeprefix(site.url).strip("/") for item in items} == {"", "1", "2"}
+    site.answer = lambda path: (302, f"text/html\r\nLocation: {path}", b"")
     refused = run(
-        *("crawl", site.url, "--own-site", "-s", "CONTENTSPIDER_REDIRECT_COOKIES=False"),
-        *("--state-dir", "other"),
-        cwd=tmp_path,
-        check=False,
+        "crawl", site.url, "--own-site", "--state-dir", "other", cwd=tmp_path, check=False
     )
     assert refused.returncode == 3
     assert "it redirects without end" in refused.stderr

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from contentspider.ground.sites import SiteKeys
+from contentspider.page.input.overrides import OVERRIDES
 from tests.conftest import ROOT, Site, read_jsonl, run
 from tests.sites import prose, small_site
 
@@ -36,6 +38,44 @@ def test_scrapy_cfg_project_crawls_site(tmp_path: Path, site: Site) -> None:
     assert len((tmp_path / "out.csv").read_text().split(site.url)) == 4
     assert len(list((tmp_path / "models").glob("*/manifest.json"))) == 1
     assert len(list((tmp_path / "state").glob("*.sqlite"))) == 1
+
+
+def test_crawl_that_cannot_begin_fails_in_project(tmp_path: Path, site: Site) -> None:
+    small_site(site, 3)
+    overrides = tmp_path / "models" / SiteKeys().key(site.url) / OVERRIDES
+    overrides.parent.mkdir(parents=True)
+    overrides.write_text('drop = ["p["]')
+    feed = tmp_path / "out.csv"
+    feed.write_text("last items")
+    settings = {"MODELS_DIR": tmp_path / "models", "STATE_DIR": tmp_path / "state"}
+    options = [f"-sCONTENTSPIDER_{name}={value}" for name, value in settings.items()]
+    done = run(
+        *("crawl", "site", "-a", f"url={site.url}", "-O", str(feed), *options),
+        cwd=ROOT,
+        module="scrapy",
+        check=False,
+    )
+    assert done.returncode == 1
+    assert f"{overrides}:1" in done.stderr
+    assert "'finish_reason': 'book'" in done.stderr
+    assert not site.requests
+    assert feed.read_text() == "last items"
+
+
+def test_wrong_setting_is_one_line_of_log_and_leaves_feed(tmp_path: Path) -> None:
+    feed = tmp_path / "out.csv"
+    feed.write_text("last items")
+    done = run(
+        *("crawl", "site", "-a", "url=https://e.org", "-O", str(feed), "-s", "LOG_LEVEL=WARNING"),
+        *("-s", "CONTENTSPIDER_MODEL_DIR=x"),
+        cwd=ROOT,
+        module="scrapy",
+        check=False,
+    )
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    assert "ERROR" in line and "CONTENTSPIDER_MODEL_DIR" in line
+    assert feed.read_text() == "last items"
 
 
 PROJECT = """
@@ -125,3 +165,46 @@ def test_addon_fills_items_of_user_project(tmp_path: Path, site: Site, stop_afte
         # The start page comes twice: Scrapy does not filter start requests.
         assert len(mine) == len(ours) == len(others) == 9
         assert len({item["link"] for item in mine}) == 8
+
+
+MARKING = """
+import sys
+from scrapy.crawler import AsyncCrawlerProcess
+from contentspider.crawl.spider.spider import SiteSpider
+
+class Mark:
+    def process_item(self, item):
+        item.content += " [marked]"
+        return item
+
+process = AsyncCrawlerProcess({
+    "ADDONS": {"contentspider.Addon": 500}, "ITEM_PIPELINES": {Mark: 400} if sys.argv[2:] else {},
+    "FEEDS": {"out.jsonl": {"format": "jsonlines", "overwrite": True}}, "LOG_LEVEL": "WARNING",
+    "CONTENTSPIDER_DURABLE": True,
+    "TELNETCONSOLE_ENABLED": False, "REMOTE_CONTROL_ENABLED": False,
+})
+process.crawl(SiteSpider, url=sys.argv[1])
+process.start()
+"""
+
+
+def test_items_that_another_pipeline_has_changed_are_not_used_without_it(
+    tmp_path: Path, site: Site
+) -> None:
+    (tmp_path / "project.py").write_text(MARKING)
+
+    def crawl(day: int, *mark: str) -> dict[str, str]:
+        for number in range(8):
+            links = "".join(f"<a href=/{each}>{each}</a> " for each in range(8))
+            age = f"{prose(number, 1)} It was repaired {day + 3} days ago. {prose(number, 2)}"
+            site.add(f"/{number or ''}", f"<h1>Ship {number}</h1><p>{age}</p><nav>{links}</nav>")
+        run(f"{site.url}/", *mark, cwd=tmp_path, module="project.py")
+        items = read_jsonl(tmp_path / "out.jsonl")
+        assert {item["change"] for item in items} == {"unchanged" if day else "new"}
+        return {str(item["url"]): str(item["content"]) for item in items}
+
+    assert all("4 days ago" not in text for text in crawl(0, "mark").values())
+    second = crawl(1, "mark")
+    assert all("4 days ago" in text and "[marked]" in text for text in second.values())
+    assert all("5 days ago" in text and "[marked]" not in text for text in crawl(2).values())
+    assert all("5 days ago" in text for text in crawl(3).values()), "the last item stays"

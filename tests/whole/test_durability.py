@@ -291,7 +291,7 @@ def test_resumed_crawl_retries_failed_pages(site: Site, tmp_path: Path) -> None:
     small_site(site, 10)
     name = site.url.removeprefix("http://").replace(":", "-")
     run("crawl", "--own-site", "--no-sitemaps", "--max-pages", "3", site.url, cwd=tmp_path)
-    assert "--resume to continue" in run("status", name, cwd=tmp_path).stdout
+    assert "the same command with --resume" in run("status", name, cwd=tmp_path).stdout
     answer, asked = site.answer, set()
 
     def once_busy(path: str) -> Answer:
@@ -302,7 +302,7 @@ def test_resumed_crawl_retries_failed_pages(site: Site, tmp_path: Path) -> None:
 
     site.answer = once_busy
     done = run("crawl", "--own-site", "--no-sitemaps", "--resume", site.url, cwd=tmp_path)
-    assert "--resume to continue" not in done.stderr
+    assert "the same command with --resume" not in done.stderr
     urls = sorted(
         str(item["url"]).removeprefix(site.url).rstrip("/")
         for item in read_jsonl(tmp_path / "pages.jsonl")

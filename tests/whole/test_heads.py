@@ -70,7 +70,7 @@ def test_endless_headers_are_unread_and_take_little_memory(tmp_path: Path) -> No
         for number in range(1, GOOD):
             site.add(f"/{number}", article(number))
         crawl = ["-m", "contentspider", "crawl", site.url, "--own-site", "--no-sitemaps"]
-        crawl += ["-s", "DOWNLOAD_TIMEOUT=20", "-s", "CONTENTSPIDER_COMPARE=False"]
+        crawl += ["-s", "DOWNLOAD_TIMEOUT=20"]
         command = [sys.executable, "-c", MEASURE, sys.executable, *crawl]
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
         assert done.returncode == Outcome.COMPLETE, done.stderr[-3000:]

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import pytest
 
-from contentspider.state.crawls.books import last_run
+from contentspider.state.crawls.entries import last_crawl
 from contentspider.state.outcome import Outcome
 from tests.conftest import Site, read_jsonl, run
 from tests.sites import article, prose, small_site
@@ -73,7 +73,8 @@ def test_shells_are_told_and_are_no_items(site: Site, tmp_path: Path) -> None:
     assert told["stats"]["contentspider/pages/skipped/shell"] == 7
     assert "--render" in run("status", site.url, cwd=tmp_path).stdout
     (history,) = tmp_path.rglob("*.sqlite")
-    assert set(last_run(history)[1].values()) == {"shell"}
+    found = last_crawl(history)
+    assert found and set(found["hidden"].values()) == {"shell"}
 
 
 def test_wall_that_start_redirects_to_is_told_and_terms_beside_it_are_read(
@@ -87,6 +88,20 @@ def test_wall_that_start_redirects_to_is_told_and_terms_beside_it_are_read(
     other.mkdir()
     assert crawl(site, other, "--force") is Outcome.COMPLETE
     assert outputs(other) == (2, 2)
+
+
+def test_form_to_log_in_that_all_addresses_redirect_to_is_told(site: Site, tmp_path: Path) -> None:
+    form = "<h1>Please log in</h1><form method=post><input name=p type=password></form>"
+
+    def answer(path: str) -> tuple[int, str, bytes]:
+        if path == "/login":
+            return 200, HTML, form.encode()
+        return 302, f"{HTML}\r\nLocation: /login", b""
+
+    everywhere(site, answer)
+    assert crawl(site, tmp_path) is Outcome.CONTENT_HIDDEN
+    assert "--login" in json.loads((tmp_path / "stats.json").read_text())["reasons"][0]
+    assert outputs(tmp_path) == (0, 0)
 
 
 @pytest.mark.parametrize("kind", ["shell", "wall"])

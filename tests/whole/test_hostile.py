@@ -271,7 +271,7 @@ def test_crawl_stops_following_endlessly_nested_paths(hostile: HostileSite, tmp_
     good_site(hostile, ["/nest/a/", "/deep/"])
     said, others = crawl(hostile, tmp_path)
     assert len(others) < 60
-    assert "2 repeated" in said.splitlines()[-1]
+    assert "2 repeated" in said
     assert said.count("path repeats itself") == 1
 
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+import signal
+import subprocess
+import sys
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -13,7 +16,8 @@ from contentspider.state.book.book import Book
 from contentspider.state.outcome import Outcome
 from tests.conftest import TIMEOUT, Site, read_jsonl, run, serve
 from tests.messages import wording
-from tests.processes import run_forked
+from tests.processes import Popen, run_forked
+from tests.run.test_run import at_request
 from tests.sites import small_site
 
 if TYPE_CHECKING:
@@ -100,6 +104,31 @@ def test_failing_server_keeps_previous_output_and_crawl_resumes(
     assert reasons(flat_site, tmp_path) == ["incomplete", "finished"]
 
 
+def test_stopped_crawl_keeps_previous_outputs_and_resumed_crawl_replaces_them(
+    flat_site: Site, tmp_path: Path
+) -> None:
+    command = [*COMMAND, "-o", "pages.csv", *FAST, flat_site.url]
+    run(*command, cwd=tmp_path)
+    files = [tmp_path / "pages.jsonl", tmp_path / "pages.csv"]
+    before = [file.read_bytes() for file in files]
+    flat_site.add("/1", flat_site.pages["/1"][2].decode().replace("7919", "17"))
+    answer, asked = flat_site.answer, len(flat_site.requests)
+    arguments = [sys.executable, "-m", "contentspider", *command, "-o", "new.md"]
+    with Popen(arguments, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
+        at_request(flat_site, asked + 30, lambda: process.send_signal(signal.SIGTERM))
+        _, stderr = process.communicate(timeout=TIMEOUT)
+    assert process.returncode == Outcome.INTERRUPTED, stderr
+    assert [file.read_bytes() for file in files] == before
+    for part in ("pages.jsonl is left unchanged", "left unchanged: pages.csv", ".jsonl.partial"):
+        assert part in stderr
+    assert (tmp_path / ".pages.jsonl.partial").stat().st_size > 1_000
+    assert "This is the text" in (tmp_path / "new.md").read_text(), "it replaces nothing"
+    flat_site.answer = answer
+    run(*command, "--resume", cwd=tmp_path)
+    assert numbers(tmp_path) == list(range(60))
+    assert all("about 17 things" in file.read_text() for file in files)
+
+
 def test_pages_that_always_fail_do_not_keep_the_previous_output(
     flat_site: Site, tmp_path: Path
 ) -> None:
@@ -125,7 +154,7 @@ def test_failed_urls_are_retried_at_end_of_crawl(flat_site: Site, tmp_path: Path
 
     flat_site.answer = busy_for_a_while
     done = run(*COMMAND, *FAST, flat_site.url, cwd=tmp_path, check=False)
-    assert "2 " + wording("crawl.unread-are-retried") in done.stderr
+    assert "2 addresses " + wording("crawl.unread-are-retried") in done.stderr
     assert asked == {"/7": 3, "/8": 3}
     assert numbers(tmp_path) == list(range(60))
     assert reasons(flat_site, tmp_path) == ["finished"]
@@ -141,7 +170,7 @@ def test_crawl_starts_anew_after_page_is_unreadable_in_two_runs(
         done = run(*COMMAND, *FAST, "--resume", flat_site.url, cwd=tmp_path, check=False)
         assert reasons(flat_site, tmp_path) == expected
         assert numbers(tmp_path) == [number for number in range(60) if number != 7]
-    assert "1 addresses could not be read in 2 runs; a new crawl starts" in done.stderr
+    assert "1 address could not be read in 2 runs; a new crawl starts" in done.stderr
 
 
 @pytest.mark.parametrize("failure", [drop, pytest.param(busy, marks=pytest.mark.thorough)])
@@ -168,7 +197,7 @@ def test_crawl_continues_with_other_hosts_while_one_is_down(
         command += ["--name", "both", flat_site.url, dying.url]
         done = run(*command, cwd=tmp_path, check=False)
         assert done.returncode == Outcome.INCOMPLETE
-        assert re.search(r"incomplete: 1 hosts did not answer .*\d+ addresses are in", done.stderr)
+        assert re.search(r"incomplete: 1 host did not answer.*\d+ addresses in", done.stderr)
         urls = [str(item["url"]) for item in read_jsonl(tmp_path / "pages.jsonl")]
         assert sum(url.startswith(flat_site.url) for url in urls) == 60
         assert len(dying.requests) < 60, "the queue is kept, not burnt"

@@ -13,14 +13,23 @@ from tests.conftest import ROOT
 from tests.messages import WORDINGS
 
 
+def text_of(part: ast.expr) -> str:
+    """Return a part of an f-string, with "\\0" for a value, and the noun of a counted one."""
+    match part:
+        case ast.Constant(str(text)):
+            return text
+        case ast.FormattedValue(ast.Call(ast.Name("counted"), [_, ast.Constant(str(nouns))])):
+            return f"\0 {nouns}"
+    return "\0"
+
+
 def texts_of_package() -> list[str]:
     """Return all texts in the package's code, with "\\0" for each value that is put in."""
     texts = []
     for path in (ROOT / "contentspider").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.JoinedStr):
-                parts = (getattr(part, "value", "") for part in node.values)
-                texts.append("".join(part if isinstance(part, str) else "\0" for part in parts))
+                texts.append("".join(map(text_of, node.values)))
             elif isinstance(node, ast.Constant) and isinstance(node.value, str):
                 texts.append(re.sub("%[sdr]", "\0", node.value))
     return texts

@@ -151,11 +151,12 @@ def test_changes_by_new_model_have_cause_model(again: Recrawls) -> None:
     assert kinds == {("refiltered", "model")}
 
 
-def test_changes_by_model_are_not_output_but_stored(again: Recrawls) -> None:
+def test_changes_by_model_are_output_and_stored(again: Recrawls) -> None:
     paper = ("-s", "CONTENTSPIDER_LABELS=paper")
-    assert again.crawl("--relearn", "--only", "changed", *paper) == {}
+    changed = again.crawl("--relearn", "--only", "changed", *paper)
     models = {record["url"] for record in again.records() if record["change_cause"] == "model"}
-    assert models
+    assert {item["change"] for item in changed.values()} == {"refiltered"}
+    assert models == set(changed)
     (path,) = (again.folder / ".scrapy/contentspider").glob("*.sqlite")
     with closing(Entries(path)) as entries:
         kept = {entry.item["url"]: entry.item for entry in entries.after(0) if entry.item}
@@ -368,13 +369,6 @@ def test_damaged_history_is_set_aside_and_logged(again: Recrawls) -> None:
     assert {item["change"] for item in items.values()} == {"new"}
     assert "all pages count as new" in again.said
     assert path.with_name(path.name + ".broken").exists()
-
-
-def test_items_have_no_change_field_without_history(site: Site, tmp_path: Path) -> None:
-    recrawls = Recrawls(site, tmp_path)
-    items = recrawls.crawl("-s", "CONTENTSPIDER_COMPARE=False")
-    assert {item["change"] for item in items.values()} == {""}
-    assert not run("changes", site.url, cwd=tmp_path).stdout
 
 
 def test_pages_beyond_history_size_are_compared_by_hash(site: Site, tmp_path: Path) -> None:

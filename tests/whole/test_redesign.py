@@ -72,6 +72,21 @@ def test_only_pages_with_another_text_are_changed_after_a_redesign(redesigned: F
     assert kinds_in_feed == {"new": COUNT, "changed": 2}
 
 
+def test_items_that_a_new_model_has_changed_are_output_with_only_changed(
+    redesigned: Faulty,
+) -> None:
+    """An index that is fed with these items has the new text of all pages."""
+    before = redesigned.items()
+    redesigned.crawl("--only", "changed")
+    kinds = {url: kind for url, kind in redesigned.changes().items() if kind != "unchanged"}
+    items = redesigned.items()
+    assert {url: item["change"] for url, item in items.items()} == kinds
+    assert {"changed", "refiltered"} <= set(kinds.values())
+    fed = {url: item["content"] for url, item in (before | items).items()}
+    redesigned.crawl()
+    assert fed == {url: item["content"] for url, item in redesigned.items().items()}
+
+
 @pytest.mark.parametrize("fault", [f"{LEARN} KeyError", f"{SAVE} ENOSPC"])
 def test_failed_relearning_is_an_incomplete_crawl(fault: str, redesigned: Faulty) -> None:
     said = redesigned.crawl(faults=fault, code=Outcome.INCOMPLETE)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from contentspider.crawl.base.outcomes import NOT_THERE
+from contentspider.ground.counts import counted
 from contentspider.state.outcome import (
     F1_STAT,
     LEARNED_STAT,
@@ -54,8 +55,8 @@ def problem(stats: Stats, settings: BaseSettings, key: str) -> str | None:
     if figure.share >= limit if is_least else figure.share <= limit:
         return ""
     return (
-        f"{figure.words}: {figure.share:.1%}, {'less' if is_least else 'more'} than"
-        f" {setting}={limit}"
+        f"{figure.words}: {figure.share:.1%}, {'less' if is_least else 'more'} than the limit"
+        f" {limit:g} (monitors.{key} in sites.toml, or {setting})"
     )
 
 
@@ -102,8 +103,8 @@ def _low_confidence(stats: Stats) -> Figure | None:
     return _figure(
         low + unfiltered,
         count(stats, "items/filtered") + unfiltered,
-        f"{low} pages were filtered with low confidence, and {unfiltered} pages were not filtered"
-        " (if the site has changed, crawl it with CONTENTSPIDER_RELEARN=True)",
+        f"{counted(low, 'pages')} filtered with low confidence, and {unfiltered} not filtered (if"
+        " the site has changed, crawl it with --relearn, or CONTENTSPIDER_RELEARN=True)",
     )
 
 
@@ -121,7 +122,8 @@ def _failed(stats: Stats) -> Figure | None:
     return _figure(
         unread + failed,
         unread + read,
-        f"{unread} pages could not be read, and {failed} pages could not be filtered",
+        f"{counted(unread, 'pages')} could not be read, and {counted(failed, 'pages')} could not"
+        " be filtered",
     )
 
 

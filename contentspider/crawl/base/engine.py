@@ -199,7 +199,8 @@ def is_closing(crawler: Crawler) -> bool:
 
 
 def end_at_start(crawler: Crawler, reason: str) -> None:
-    """End a crawl before its first request.
+    """End a crawl before its first request. ``scrapy crawl`` then ends with exit code 1, as for a
+    crawler without a spider.
 
     In old versions of Scrapy, ``CloseSpider`` does not prevent the first request.
     """
@@ -208,6 +209,7 @@ def end_at_start(crawler: Crawler, reason: str) -> None:
         assert crawler.engine is not None
         if crawler.engine.spider is not None:
             await crawler.engine.close_spider_async(reason=reason)
+        crawler.spider = None
 
     crawler.signals.connect(end, signal=signals.engine_started, weak=False)
 

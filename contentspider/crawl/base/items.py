@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pydoc import ErrorDuringImport, locate
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import ref
 
 from itemadapter import ItemAdapter
 
+from contentspider.crawl.base.alone import fields_alone, page_alone
 from contentspider.crawl.base.meta import BINDINGS_META_KEY, PAGE_META_KEY, ROW_META_KEY
+from contentspider.crawl.base.option import SettingError
 from contentspider.site.models.item import ItemFields
 from contentspider.state.book.items import ItemBinding
 
@@ -95,10 +98,16 @@ def bind(item: Item, response: Response) -> Item:
 
     An item that is not bound gets the page whose callback yields it. An unbound item that arrives
     in ``cb_kwargs`` or ``meta`` gets no page. `ContentItem.from_response` binds its item.
+
+    The response of a unit test has passed no middleware. Its page is then read and judged alone,
+    and a `ContentItem` is filled at once; an item of another class stays as it is.
     """
     meta: dict[str, Any] = response.meta if response.request is not None else {}
     bindings: Bindings = meta.get(BINDINGS_META_KEY) or Bindings()
-    bindings.bind(item, meta.get(PAGE_META_KEY), meta.get(ROW_META_KEY))
+    page = meta.get(PAGE_META_KEY)
+    if page is None and (page := page_alone(response)) and isinstance(item, ContentItem):
+        FieldMap({}).fill(item, fields_alone(page))
+    bindings.bind(item, page, meta.get(ROW_META_KEY))
     return item
 
 
@@ -128,6 +137,11 @@ def item_values(item: object) -> dict[str, Any]:
     return {name: values[name] for name in FIELD_NAMES if name in values}
 
 
+def class_path(kind: type) -> str:
+    """Return the name of an item class in `CONTENTSPIDER_ITEM_FIELDS`."""
+    return "dict" if kind is dict else f"{kind.__module__}.{kind.__qualname__}"
+
+
 class FieldMap:
     """Maps our fields to the field names of other item classes (``"dict"`` for plain dicts)."""
 
@@ -147,13 +161,42 @@ class FieldMap:
         self._mapping = {name: dict(fields) for name, fields in mapping.items()}
         self._own = {name: name for name in ours}
 
+    def check_classes(self) -> None:
+        """Raise `SettingError` for a class that no item can be of, or that lacks a field."""
+        for path, fields in self._mapping.items():
+            if path == "dict" or "<locals>" in path:
+                continue
+            where = f"CONTENTSPIDER_ITEM_FIELDS[{path!r}]"
+            try:
+                kind = locate(path)
+            except ErrorDuringImport as error:
+                raise SettingError(f"{where} cannot be imported: {error}") from error
+            if not isinstance(kind, type):
+                raise SettingError(f"{where}: there is no such class")
+            if (name := class_path(kind)) != path:
+                raise SettingError(f"{where} is another name of {name}: write that")
+            try:
+                has = ItemAdapter.get_field_names_from_class(kind)
+            except TypeError as error:
+                raise SettingError(
+                    f"{where}: {error}: use a dict, dataclass, attrs, pydantic or Scrapy class"
+                ) from error
+            if has is not None and (missing := sorted(set(fields.values()) - set(has))):
+                raise SettingError(
+                    f"{where}: the class has no fields {missing}; it has {', '.join(sorted(has))}"
+                )
+
     def fields(self, item: object) -> dict[str, str] | None:
-        """Return ``{our field: their field}`` for an item, None if its class is not mapped."""
+        """Return ``{our field: their field}`` for an item, None if its class is not mapped, or to
+        no field.
+        """
         if isinstance(item, ContentItem):
             return self._own
-        kind = type(item)
-        name = "dict" if kind is dict else f"{kind.__module__}.{kind.__qualname__}"
-        return self._mapping.get(name)
+        return self._mapping.get(class_path(type(item))) or None
+
+    def has_class(self, item: object) -> bool:
+        """Tell whether the class of an item is mapped, or is said to need no content."""
+        return isinstance(item, ContentItem) or class_path(type(item)) in self._mapping
 
     def identity(self, item: object) -> dict[str, object]:
         """Return the fields among `IDENTITY` that a `ContentItem` already has."""

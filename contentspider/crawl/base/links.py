@@ -13,8 +13,10 @@ from scrapy.linkextractors import IGNORED_EXTENSIONS
 
 from contentspider.crawl.base.engine import header, tree_of
 from contentspider.ground.addresses import (
+    PLAIN,
     absolute,
     clean_address,
+    host_name,
     is_web_address,
     join,
     route_of,
@@ -46,6 +48,7 @@ VISIBLE_TEXTS = etree.XPath(
 MAX_CACHED_CHARS = 500
 ROOT_SLASHES = 3  # http://host/
 FROM_ROOT = re.compile(r"(?:https?:)?//[^/?#]|/[^/]|/$")
+FROM_HOST = re.compile(r"(?:https?:)?//", re.IGNORECASE)
 NO_PATH = re.compile(r"[\0-\x20]*(?:https?:)?(?://)?(?:[?#;]|$)", re.IGNORECASE)
 SKIPPED_SUFFIXES = tuple("." + extension for extension in IGNORED_EXTENSIONS)
 SITE_SCOPES = ("domain", "host")
@@ -69,8 +72,9 @@ REFRESH_CHARS = 16_000
 REFRESH_META = re.compile(r"http-equiv\s*=\s*[\"']?\s*refresh", re.IGNORECASE)
 BLANKS = str.maketrans("", "", "\t\r\n")
 # A link of a ``Link`` header (RFC 8288, 3): its address, and its parameters.
-HEADER_LINK = re.compile(r'<([^>]*)>((?:\s*;\s*[\w*-]+\s*(?:=\s*(?:"[^"]*"|[^\s;,"]+))?)*)')
-PARAMETER = re.compile(r';\s*(rel|hreflang)\s*=\s*(?:"([^"]*)"|([^\s;,"]+))', re.IGNORECASE)
+VALUE = r'"(?:[^"\\]|\\.)*"|[^\s;,"]+'
+HEADER_LINK = re.compile(rf"<([^>]*)>((?:\s*;\s*(?:[\w*-]+\s*(?:=\s*(?:{VALUE}))?)?)*)")
+PARAMETER = re.compile(rf";\s*([\w*-]+)\s*(?:=\s*({VALUE}))?")
 MAX_HEADER_CHARS = 10_000
 SEQUENCE = frozenset(("next", "prev", "previous"))  # relations to further pages of a list
 MAX_ALTERNATES = 200  # languages and regions
@@ -210,9 +214,11 @@ def header_links(response: Response) -> Iterator[tuple[str, str, bool]]:
     """
     value = ", ".join(text.decode("latin-1") for text in response.headers.getlist("Link"))
     for address, parameters in HEADER_LINK.findall(value[:MAX_HEADER_CHARS]):
-        found = {
-            name.lower(): first or other for name, first, other in PARAMETER.findall(parameters)
-        }
+        found: dict[str, str] = {}
+        for name, quoted in PARAMETER.findall(parameters):
+            found.setdefault(name.lower(), quoted.strip('"'))  # the first one counts
+        if found.get("anchor"):
+            continue  # the link of another page, or of a part of this one
         for relation in found.get("rel", "").lower().split():
             yield relation, absolute(response.url, address), "hreflang" in found
 
@@ -296,6 +302,16 @@ def route_links(head: Head, resolve: Resolve = resolve_link) -> Iterator[str]:
         route = route_of(href)
         if route and (address := resolve(head.base, href, False)):
             yield address + route
+
+
+def impossible_links(head: Head) -> Iterator[str]:
+    """Yield the links of a page to hosts that cannot exist (``http://a..example.org``)."""
+    for link, _, _ in head.anchors:
+        href = link.strip().translate(BLANKS)
+        if FROM_HOST.match(href) and len(href) <= MAX_URL_CHARS and not PLAIN.match(href):
+            address = clean_address(join(head.base, href))
+            if host_name(address) and not is_web_address(address):
+                yield address
 
 
 def _followed_links(head: Head, nofollow: bool, routes: bool) -> Iterator[tuple[str, str, str]]:

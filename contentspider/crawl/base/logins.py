@@ -11,8 +11,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, unquote
 
-from cssselect import HTMLTranslator, SelectorError
-
 from contentspider.crawl.base.option import SettingError
 from contentspider.ground.addresses import (
     clean_address,
@@ -206,6 +204,8 @@ def _variable(where: str, name: str, variable: str) -> str:
 
 
 def _selector(where: str, selector: str) -> str:
+    from cssselect import HTMLTranslator, SelectorError  # few crawls log in
+
     try:
         if selector:
             HTMLTranslator().css_to_xpath(selector)

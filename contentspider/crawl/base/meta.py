@@ -4,6 +4,8 @@ from __future__ import annotations
 
 # The row of the request's address in the book of the crawl.
 ROW_META_KEY = "contentspider_row"
+# The row of the page whose callback yielded the request.
+PARENT_META_KEY = "contentspider_parent"
 # The page that a response was read into (`Page`), and the items' pages of its crawl (`Bindings`).
 PAGE_META_KEY = "contentspider_page"
 BINDINGS_META_KEY = "contentspider_bindings"
@@ -13,6 +15,8 @@ ITEMS_META_KEY = "contentspider_items"
 START_META_KEY = "contentspider_start"
 # No page linked to the address: it comes from the known pages.
 ORPHAN_META_KEY = "contentspider_orphan"
+# Only the status of the answer counts: it tells whether a known page is still there.
+ASKED_META_KEY = "contentspider_asked"
 # The id of the known page whose validators (ETag, Last-Modified) the request sends.
 CONDITIONAL_META_KEY = "contentspider_conditional"
 # The request is sent without validators. True: to check that the site answers 304 truthfully.

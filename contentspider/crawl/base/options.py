@@ -48,9 +48,8 @@ class CrawlOptions:
         flags="--models", metavar="DIR", group=MOST_USED, in_sites=True,
     )
     learn_pages: int = option(
-        2_000, "Learn a site after this many pages at the latest; until then its items are held."
-        " From 500 pages on, a model is tried and used if it is good enough. A smaller site is"
-        " learned at the end of the crawl.",
+        2_000, "Learn a site after this many pages at the latest, a smaller site at the end of the"
+        " crawl; until then its items are held (docs/how-it-works.md).",
         minimum=1,
     )
     min_quality: float = option(
@@ -85,14 +84,14 @@ class CrawlOptions:
         " (docs/fetching.md)."
     )
     obey_directives: bool = option(
-        True, "Leave out text that its owner excludes from search engines: data-nosnippet,"
-        " googleoff, noindex and the like (docs/fetching.md).",
+        True, "Leave out text that its owner excludes from search engines, such as data-nosnippet"
+        " (docs/fetching.md).",
         flags="--no-directives", group=PAGES, off="Keep text that its owner excludes from search"
-        " engines: data-nosnippet, googleoff, noindex and the like (docs/fetching.md).",
+        " engines, such as data-nosnippet (docs/fetching.md).",
     )
     item_fields: FieldMap = option(
         {}, "The fields of your own item classes to fill with ours: {'my.Item': {'content':"
-        " 'body'}}."
+        " 'body'}}. The key of plain dicts is 'dict' (docs/own-spiders.md)."
     )
     passages: int = option(
         0, "Add the content in passages of at most this many characters (docs/items.md); 0: no"
@@ -108,8 +107,8 @@ class CrawlOptions:
         flags="--summary", group=PAGES,
     )
     records: bool = option(
-        False, "Add the entries of listings to their items: title, address, day, picture and text"
-        " of each (docs/items.md).", flags="--records", group=PAGES,
+        False, "Add the entries of listings to their items (docs/items.md).",
+        flags="--records", group=PAGES,
     )
     fields: str = option(
         "", "File of fields of your own, by selectors or by examples (fields.toml, docs/items.md).",
@@ -130,7 +129,7 @@ class CrawlOptions:
     )
     crawl: str = option(
         "", "Name of the crawl and its book (default: the spider's name; for the site spider the"
-        " address it crawls). Crawls with different names may run at the same time.",
+        " address it crawls).",
         flags="--name", metavar="NAME", group=RUNS,
     )
     resume: bool = option(
@@ -177,16 +176,9 @@ class CrawlOptions:
         30.0, "Longest Crawl-delay of a robots.txt that is obeyed, in seconds between requests to a"
         " host; 0: ignore Crawl-delay.", minimum=0,
     )
-    redirect_cookies: bool = option(
-        True, "Send the cookies that redirects of a site set back to the site. Some sites answer"
-        " only then (docs/fetching.md).",
-    )
     state_dir: str = option(
         "", "Folder of books (default: .scrapy/contentspider in the project or current folder).",
         flags="--state-dir", metavar="DIR", group=FILES,
-    )
-    compare: bool = option(
-        True, "Compare the pages of durable crawls with the known pages (docs/recrawls.md)."
     )
     books_url: str = option(
         "", "A store of books that machines share (s3://..., docs/sharing.md).",
@@ -196,18 +188,14 @@ class CrawlOptions:
         1_000, "Size of a book in megabytes from which no more whole pages are added to it.",
         minimum=0,
     )
-    conditional: bool = option(
-        True, "Send validators (ETag, Last-Modified), so that the server sends a known page only if"
-        " it has changed."
-    )
     only: str = option(
-        "", "'changed': output only items of new and changed pages.", choices=("", "changed"),
+        "", "'changed': leave out items of unchanged pages.", choices=("", "changed"),
         flags="--only", group=PAGES, in_sites=True,
     )
     due: bool = option(
-        False, "Fetch the start pages, new pages, and the known pages whose next visit is due. How"
-        " often a page changes decides when it is due; the most overdue page comes first"
-        " (docs/recrawls.md).", flags="--due", group=MOST_USED, in_sites=True,
+        False, "Fetch the start pages, new pages, and the known pages whose next visit is due, by"
+        " how often they change (docs/recrawls.md).",
+        flags="--due", group=MOST_USED, in_sites=True,
     )
     mean_interval: float = option(
         7.0, "Mean number of days between two visits of a page (for CONTENTSPIDER_DUE).",
@@ -248,8 +236,7 @@ class CrawlOptions:
         " crawl ends, and can be resumed later.", minimum=0,
     )
     progress_secs: float = option(
-        10.0, "Seconds between progress lines in a log (1 in a terminal), which also has a line"
-        " when the phase of the crawl changes (reading, learning, writing); 0: no progress lines.",
+        10.0, "Seconds between progress lines in a log (1 in a terminal); 0: no progress lines.",
         minimum=0,
     )
     monitor_min_kept: float = option(
@@ -359,7 +346,7 @@ class CrawlOptions:
             raise SettingError("--relearn and --models-frozen exclude each other: choose one")
         if self.logins:
             self._check_logins()
-        if not (self.durable and self.compare):
+        if not self.durable:
             self._check_no_comparison()
         self._check_stores()
 
@@ -383,7 +370,7 @@ class CrawlOptions:
             if getattr(self, name):
                 raise SettingError(
                     f"{PREFIX}{name.upper()} cannot be used: it needs the known pages, and so"
-                    " CONTENTSPIDER_DURABLE=True and CONTENTSPIDER_COMPARE=True"
+                    " CONTENTSPIDER_DURABLE=True"
                 )
 
     def _check_stores(self) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from contentspider.state.outcome import OUR_FAILURE
+
 if TYPE_CHECKING:
     from scrapy import Request
 
@@ -12,7 +14,8 @@ if TYPE_CHECKING:
 MAX_ASKED_AGAIN = 10_000
 # States of addresses that were answered with success. The empty one: nothing is recorded yet.
 READ_STATES = ("", "fetched", "held", "released", "unchanged")
-# Why the address of a copy is skipped.
+# Why an address is skipped: its answer lacks a body, or is a copy of another page.
+EMPTY = "empty"
 DUPLICATE = "duplicate"
 # The flag of a response whose page the book gave, because the server answered 304, or sent the
 # same body as before. The second flag tells the two apart.
@@ -28,10 +31,6 @@ NOT_THERE = (404, 410)
 PERMANENT: tuple[int | str, ...] = (301, 308, "meta refresh")
 # The reason for refusing a redirect that leads out of the crawl begins with this text.
 OFFSITE = "it redirects to"
-
-
-# The reason for a failure of this crawl's own components begins with this text.
-OUR_FAILURE = "own failure: "
 
 
 class Retry(Enum):

@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from contentspider.crawl.base.alone import model_alone, page_alone
 from contentspider.crawl.base.meta import BINDINGS_META_KEY, PAGE_META_KEY
 from contentspider.page.words.names import step_tag
-from contentspider.site.models.selectors import css_step
+from contentspider.site.models.selectors import css_step, cut_names
 
 if TYPE_CHECKING:
     import numpy as np
@@ -47,7 +48,8 @@ class TaggedBlock:
         """A CSS selector of the path to the element: ``body > div#main > p.lead``. Blocks in the
         same slot of a template share their selector.
         """
-        return " > ".join(map(css_step, self._steps))
+        cut = cut_names(self._block.path)
+        return " > ".join(css_step(step, cut) for step in self._steps)
 
     @property
     def link_density(self) -> float:
@@ -133,14 +135,16 @@ class TaggedPage:
 
 def page_of(response: Response) -> TaggedPage | None:
     """Return the page that contentspider's downloader middleware stored in a *response*'s meta.
-    It is None if the response is not an HTML page, or if the add-on is not enabled.
+    It is None if the response is not an HTML page. The page of a response that has passed no
+    middleware, as in a unit test, is read here, and the prior judges its blocks.
 
     A first crawl learns a site of up to 500 pages at its end. Until then ``probability`` and
     ``is_content`` of the blocks are None.
     """
     meta: dict[str, Any] = response.meta if response.request is not None else {}
     page: Page | None = meta.get(PAGE_META_KEY)
-    if page is None:
-        return None
-    bindings = meta.get(BINDINGS_META_KEY)
-    return TaggedPage(page, bindings.model_of(page.url) if bindings else None)
+    if page is not None:
+        bindings = meta.get(BINDINGS_META_KEY)
+        return TaggedPage(page, bindings.model_of(page.url) if bindings else None)
+    page = page_alone(response)
+    return None if page is None else TaggedPage(page, model_alone(page.url))

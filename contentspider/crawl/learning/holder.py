@@ -16,6 +16,7 @@ from scrapy.pipelines import ItemPipelineManager
 from contentspider.crawl.base.engine import Component, extension, pass_item, wake
 from contentspider.crawl.base.known_page import as_known
 from contentspider.crawl.base.options import CrawlOptions
+from contentspider.crawl.base.unmapped import UnmappedItems
 from contentspider.crawl.learning.hidden import HiddenPages
 from contentspider.crawl.learning.models import (
     CrawlModels,
@@ -27,6 +28,7 @@ from contentspider.crawl.learning.models import (
 from contentspider.crawl.learning.site_items import pass_site_items
 from contentspider.crawl.queue.keeper import BookKeeper
 from contentspider.ground.addresses import absolute
+from contentspider.ground.counts import counted
 from contentspider.ground.errors import StateError
 from contentspider.ground.sites import SiteKeys
 from contentspider.site.models.identity import page_id
@@ -54,6 +56,7 @@ class ItemHolder(Component):
         self.options = CrawlOptions.from_settings(crawler.settings)
         self.keys = SiteKeys(self.options.site_by)
         self.models = CrawlModels(self.options, self.stats)
+        self.unmapped = UnmappedItems(self.options.item_fields, self.stats)
         self.sites: dict[str, SiteState] = {}
         self._max_tasks = crawler.settings.getint("CONCURRENT_ITEMS")
         crawler.signals.connect(self.opened, signal=signals.spider_opened)
@@ -82,6 +85,19 @@ class ItemHolder(Component):
         return bindings
 
     @property
+    def _pipelines(self) -> list[str]:
+        """The names of the item pipelines."""
+        pipelines = self.crawler.settings.getwithbase("ITEM_PIPELINES").items()
+        return sorted(str(pipeline) for pipeline, order in pipelines if order is not None)
+
+    @property
+    def is_only_pipeline(self) -> bool:
+        """Whether ours is the only item pipeline. Others may change items before the book gets
+        them, which then cannot be reused.
+        """
+        return len(self._pipelines) == 1
+
+    @property
     def is_learning(self) -> bool:
         """Whether a site is being learned, or its held items are being sent."""
         return any(state.is_busy for state in self.sites.values())
@@ -93,13 +109,20 @@ class ItemHolder(Component):
     def state_of(self, key: str) -> SiteState:
         """Return the state of a site by its key; loads the stored model the first time."""
         if key not in self.sites:
-            state = SiteState(key, reading_options=self._reading_options)
+            revisits = self.keeper.revisits
+            restless = revisits.restless(key) if revisits is not None else ()
+            state = SiteState(
+                key,
+                reading_options=self._reading_options,
+                keeps_content=self.is_only_pipeline,
+                restless=restless,
+            )
             self.sites[key] = state
             is_of_crawl = self.keeper.is_resumed and (
                 key in learned_sites(self.keeper) or key in unlearned_sites(self.keeper)
             )
             may_load = is_of_crawl or not (self.options.relearn or self._is_stale(key))
-            if self.options.models_frozen:
+            if self.options.models_frozen or self.keeper.is_inspection:
                 self.learning.use_frozen(state)
             elif may_load and (model := self.models.load(key)) is not None:
                 self.learning.use(state, model)
@@ -130,6 +153,8 @@ class ItemHolder(Component):
                 prior.digest if prior is not None else "",
                 (fields_file.selectors_digest, fields_file.examples_digest),
                 options.site_by,
+                options.optional_fields,
+                self._pipelines,
             )
         )
 
@@ -296,12 +321,14 @@ class ItemHolder(Component):
             is_full = self.stats.get_value("memusage/limit_reached")
             if self.keeper.is_durable and (is_full or not self.crawler.crawling):
                 logger.warning(
-                    f"{state.key}: {state.held} items stay held, because the crawl was interrupted"
-                    " before the site was learned. Continue with --resume (CONTENTSPIDER_RESUME)"
+                    f"{state.key}: {counted(state.held, 'items')} stay held, because the crawl was"
+                    " interrupted before the site was learned. Continue with --resume"
+                    " (CONTENTSPIDER_RESUME)"
                 )
                 continue
             await self._learn_and_release(state)
         self.hidden.tell()
+        self.unmapped.tell()
         self._complete_states()
         await pass_site_items(self.keeper, self.options)
 

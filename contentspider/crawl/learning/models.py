@@ -23,6 +23,7 @@ from contentspider.crawl.learning.learn_process import (
     learn_in_process,
 )
 from contentspider.ground import __version__
+from contentspider.ground.counts import counted
 from contentspider.ground.errors import (
     ContentSpiderError,
     NotEnoughTextError,
@@ -50,6 +51,8 @@ from contentspider.state.stores.models import open_models
 from contentspider.state.stores.remote import RemoteError
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from scrapy.statscollectors import StatsCollector
 
     from contentspider.crawl.base.options import CrawlOptions
@@ -80,6 +83,8 @@ class SiteState:
     templates that the model does not know. *is_stored*: the model is saved for the next crawl.
     *is_outdated*: the site could not be learned again, although its template has changed.
     *reading_options* tells the options of the crawl that decide what becomes of a page.
+    *keeps_content* tells that items of unchanged pages keep the content of the last item.
+    *restless* has the keys of the slots whose texts changed on many pages in the last crawls.
     """
 
     key: str
@@ -96,6 +101,8 @@ class SiteState:
     try_at: int = 0
     is_outdated: bool = False
     reading_options: str = ""
+    keeps_content: bool = True
+    restless: Collection[str] = ()
 
     @property
     def is_ready(self) -> bool:
@@ -146,7 +153,8 @@ class SiteState:
 
     def use(self, model: SiteModel) -> None:
         """Use a *model* from now on, and watch whether it knows the site's templates."""
-        self.model, self.version, self.watch = model, model.version, Drift(model)
+        self.model, self.version = model, model.version
+        self.watch = Drift(model, self.restless)
         self.is_outdated = False
 
     def extract(self, page: Page, keep_teasers: bool) -> Extraction | None:
@@ -216,7 +224,8 @@ class CrawlModels:
                 " the site again with the new prior"
             )
         self._stats.inc_value("contentspider/models/loaded")
-        logger.info("%s: loaded model %s, learned from %d pages", key, model.version, model.pages)
+        pages = counted(model.pages, "pages")
+        logger.info("%s: loaded model %s, learned from %s", key, model.version, pages)
         return model
 
     def overrides(self, url: str) -> Overrides | None:
@@ -235,7 +244,7 @@ class CrawlModels:
         return self._overrides[key]
 
     def note_overrides(self, page: Page) -> None:
-        """Note what the overrides of a page's site decide on the page."""
+        """Count the lines of `overrides.toml` that decide about texts of a page."""
         key = self._keys.key(page.url)
         if (overrides := self._overrides.get(key)) is not None:
             if key not in self._effects:
@@ -249,7 +258,7 @@ class CrawlModels:
                 self._stats.inc_value("contentspider/overrides/idle")
                 logger.warning(
                     f"{key}: in overrides.toml {effect} decides nothing: it matches no text on"
-                    f" {effect.fitting:,} pages, or an element within decides otherwise"
+                    f" {counted(effect.fitting, 'pages')}, or an element within decides otherwise"
                 )
 
     async def learn(self, crawl: CrawlState, state: SiteState, compare: bool = False) -> Learned:
@@ -277,7 +286,7 @@ class CrawlModels:
             learned = await run_in_thread(learn_in_process, *task)
         model, seconds = learned.model, time.monotonic() - started
         model.judge = self.prior
-        source = f"from {model.pages} pages in {seconds:.1f} s"
+        source = f"from {counted(model.pages, 'pages')} in {seconds:.1f} s"
         logger.info("%s: learned model %s %s", state.key, model.version, source)
         self._warn_of_doubts(state.key, model)
         return learned
@@ -401,8 +410,8 @@ class CrawlModels:
         if quality.is_measured and quality.f1 < min_quality:
             worst = ", ".join(f"{page.url} ({page.f1:.2f})" for page in quality.worst)
             logger.warning(
-                f"{key}: {quality}, less than CONTENTSPIDER_MIN_QUALITY={min_quality:g}. The worst"
-                f" pages: {worst}"
+                f"{key}: {quality}, less than the limit {min_quality:g} (monitors.min_quality"
+                f" in sites.toml, or CONTENTSPIDER_MIN_QUALITY). The worst pages: {worst}"
             )
 
 
@@ -420,7 +429,9 @@ class SiteLearning:
         self._models.note_quality(state.key, model)
 
     def use_frozen(self, state: SiteState) -> None:
-        """Use the stored model of a site, or else the prior, until the end of the crawl."""
+        """Use the stored model of a site, or else the prior, until the end of the crawl: with
+        frozen models, and in an inspection.
+        """
         model = self._models.load(state.key)
         state.is_stored = model is not None
         if model is not None:
@@ -428,8 +439,9 @@ class SiteLearning:
         else:
             self._crawl.stats.inc_value("contentspider/models/missing")
             logger.warning(
-                f"{state.key}: it has no model, and none is learned (--models-frozen): the prior"
-                " judges each of its pages alone"
+                f"{state.key}: it has no model, and none is learned"
+                f" ({'by this command' if self._crawl.is_inspection else '--models-frozen'}): the"
+                " prior judges each of its pages alone"
             )
             state.use(SiteModel.of_prior(state.key, self._models.prior))
         state.watch = None  # a model that does not know a template is not learned again
@@ -474,9 +486,9 @@ class SiteLearning:
             logger.warning("%s; its items pass unfiltered", error)
             return
         logger.error(
-            f"{state.key} could not be learned from its {state.held} pages ({error}). Its items"
-            " pass with all of their text and model_version 'unfiltered', and the crawl counts"
-            " as incomplete"
+            f"{state.key} could not be learned from its {counted(state.held, 'pages')} ({error})."
+            " Its items pass with all of their text and model_version 'unfiltered', and the crawl"
+            " counts as incomplete"
         )
         self._crawl.stats.inc_value("contentspider/sites/failed")
 
@@ -485,6 +497,7 @@ class SiteLearning:
         model = await self._models.mend(self._crawl, state)
         if model is not None:
             self._crawl.stats.inc_value("contentspider/sites/learned")
+            self._crawl.stats.inc_value("contentspider/sites/relearned")
             self._keep(state, model)
             state.is_early = False
         elif state.is_drifted:

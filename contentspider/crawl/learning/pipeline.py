@@ -25,7 +25,7 @@ from contentspider.crawl.queue.addresses import (
 from contentspider.ground.process_memory import no_collection
 from contentspider.ground.times import now
 from contentspider.page.tree.text import SENTENCE_CHARS
-from contentspider.recrawl.changes import BY_MODEL, UNCHANGED
+from contentspider.recrawl.changes import UNCHANGED
 from contentspider.site.learn.sampling import page_template
 from contentspider.site.models.identity import PASSING_FIELDS, SITE_TYPE, page_id
 from contentspider.site.models.record import Extraction, add_own_text, page_fields
@@ -106,9 +106,7 @@ class ContentPipeline(Component):
         self.field_map = self.options.item_fields
         self._warned: set[str] = set()
         self._counts = ItemCounts(self.stats)
-        # Other pipelines may have changed the items in the book, which then cannot be reused.
-        pipelines = crawler.settings.getwithbase("ITEM_PIPELINES").values()
-        self._is_only_pipeline = sum(order is not None for order in pipelines) == 1
+        self._is_only_pipeline = self.holder.is_only_pipeline
 
     def open_spider(self) -> None:
         """Open the book. In ``scrapy shell`` and the like, which run no pipeline, fill items when
@@ -139,7 +137,7 @@ class ContentPipeline(Component):
         if self.holder.keeper.is_stopping:
             raise UnfilledItem("the crawl stops, and its next run tries again", log_level="DEBUG")
         hand.names = None if isinstance(item, ContentItem) else names
-        if change == UNCHANGED or (self.options.only and change == BY_MODEL):
+        if change == UNCHANGED:
             self.stats.inc_value("contentspider/items/unchanged")
             if self.options.only:
                 raise UnchangedItem("its page is unchanged", log_level="DEBUG")
@@ -183,8 +181,7 @@ class ContentPipeline(Component):
             keeper.set_aside(hand.address_row, hand.page.url, cause or error)
 
     def _fill(self, item: Any, hand: ItemBinding) -> tuple[str, str]:
-        """Set the fields of an item. Return the id of its page, and the change of the page:
-        `BY_MODEL` if it differs only because the model is another.
+        """Set the fields of an item. Return the id of its page, and the change of the page.
 
         Raises `SkippedItem` if another page has the same main content and canonical address, or if
         the page stands for others that the site hides, and the errors of our code, of the machine
@@ -201,12 +198,12 @@ class ContentPipeline(Component):
         values["also_at"] = []
         if result.may_be_kept:
             hand.reading = result.reading
-        by_model = self._complete(values, item, hand, state)
+        self._complete(values, item, hand, state)
         self.field_map.fill(item, values)
         hand.is_same_item = values["change"] == UNCHANGED and _is_same(values, as_known(page))
         self._counts.count(result, str(values["page_type"]))
         self._offer_to_sample(hand, state, result.reading.template)
-        return str(values["id"]), BY_MODEL if by_model else str(values["change"])
+        return str(values["id"]), str(values["change"])
 
     def _new_result(self, item: Any, hand: ItemBinding, state: SiteState) -> _Result:
         """Return the fields of a page under the model of its site."""
@@ -271,22 +268,27 @@ class ContentPipeline(Component):
 
     def _complete(
         self, values: dict[str, object], item: Any, hand: ItemBinding, state: SiteState
-    ) -> bool:
+    ) -> None:
         """Add the fields that the item has already, the page's own text, and its change since the
-        last visit. Tell whether the page differs only because the model is another.
+        last visit.
         """
         keeper = self.holder.keeper
         values |= self.field_map.identity(item)
         if keeper.is_broken:
-            return False
+            return
         with keeper.guarded:
             values["also_at"] = self._copies_of(str(values["id"]), hand.page_row)
             own_text = keeper.book.own_texts.of_page(state.key, hand.page.url)
             if own_text and "published_at" in values:
                 add_own_text(values, own_text)
             if keeper.revisits is not None:
-                return keeper.revisits.compare(values, hand, state)
-        return False
+                keeper.revisits.compare(values, hand, state)
+                if values["change"] == UNCHANGED and state.keeps_content:
+                    # The page may show another age, another counter or another quote.
+                    page_id, content_hash = str(values["id"]), str(values["content_hash"])
+                    values |= keeper.book.known.same_content(
+                        page_id, content_hash, state.reading_key
+                    )
 
     def _content_claim(self, page: Page, content: str) -> bytes:
         """Return the claim on the content of a page, in crawls of `SiteSpider`; b"" for none."""

@@ -51,7 +51,7 @@ BODY_VALIDATOR = "body:"
 READING_HEADERS = ("Content-Type", "X-Robots-Tag")
 CONDITIONAL_HEADERS = {"etag": "If-None-Match", "last_modified": "If-Modified-Since"}
 # The ETag of a compressed body: the name of the coding follows the tag of the file.
-CODED_ETAG = re.compile(r'((?:W/)?"[^"]+?)-{1,2}(?:gzip|deflate|br|zstd)"')
+CODED_ETAG = re.compile(r'((?:W/)?"[^"]+?)(?:-{1,2}|[;+:])(?:gzip|deflate|br|zstd)"')
 
 
 class ConditionalMiddleware(Component):
@@ -63,7 +63,7 @@ class ConditionalMiddleware(Component):
         super().__init__(crawler)
         self.holder = extension(crawler, ItemHolder)
         self.keeper = self.holder.keeper
-        if not self.holder.options.conditional or not self.keeper.is_durable:
+        if not self.keeper.is_durable:
             raise NotConfigured
         # By site, the number of its 304 answers.
         self._not_modified: dict[str, int] = {}
@@ -130,9 +130,8 @@ class SameBodyMiddleware(Component):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        options = extension(crawler, ItemHolder).options
         # The text of a page that is rendered depends on more than its body.
-        if not options.conditional or options.render != "never":
+        if extension(crawler, ItemHolder).options.render != "never":
             raise NotConfigured
         self.keeper = extension(crawler, BookKeeper)
 

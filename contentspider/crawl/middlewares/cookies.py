@@ -10,7 +10,6 @@ from weakref import WeakKeyDictionary
 
 from scrapy import Request, Spider
 from scrapy.downloadermiddlewares.cookies import CookiesMiddleware
-from scrapy.exceptions import NotConfigured
 from scrapy.utils.httpobj import urlparse_cached
 
 from contentspider.crawl.base.meta import SENT_META_KEY
@@ -45,10 +44,9 @@ class SiteCookies(CookiesMiddleware):
     origin with a login has cookies of its own: all are kept, and they are sent nowhere else.
     """
 
-    def __init__(self, takes_all: bool, takes_redirects: bool, logins: Logins) -> None:
+    def __init__(self, takes_all: bool, logins: Logins) -> None:
         super().__init__()
         self._takes_all = takes_all
-        self._takes_redirects = takes_redirects
         self._logins = logins
         # The number of the cookie jar that each origin with a login uses now; see `forget`.
         self._generations: defaultdict[Origin, int] = defaultdict(int)
@@ -59,12 +57,9 @@ class SiteCookies(CookiesMiddleware):
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        """Return the middleware of a crawl; raises `NotConfigured` if it would keep no cookie."""
-        takes_all = crawler.settings.getbool("COOKIES_ENABLED")
+        """Return the middleware of a crawl."""
         options = CrawlOptions.from_settings(crawler.settings)
-        if not (takes_all or options.redirect_cookies or options.login):
-            raise NotConfigured
-        cookies = cls(takes_all, options.redirect_cookies, options.logins)
+        cookies = cls(crawler.settings.getbool("COOKIES_ENABLED"), options.logins)
         cookies.crawler = crawler
         return cookies
 
@@ -124,12 +119,7 @@ class SiteCookies(CookiesMiddleware):
             request.headers["Cookie"] = original
 
     def store(self, request: Request, response: Response) -> None:
-        """Store the cookies of a response.
-
-        If the crawl keeps cookies only for its logins, nothing is stored for other origins.
-        """
-        if not self._takes_redirects and not self._takes_all and self._origin_of(request) is None:
-            return
+        """Store the cookies of a response."""
         with self._own_jar(request):
             super().process_response(request, response)
 

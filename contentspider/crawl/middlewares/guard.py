@@ -20,7 +20,7 @@ from contentspider.crawl.base.links import refresh_of
 from contentspider.crawl.base.options import CrawlOptions
 from contentspider.crawl.base.outcomes import OFFSITE
 from contentspider.crawl.middlewares.cookies import SiteCookies
-from contentspider.ground.addresses import host_name, network_of, page_address
+from contentspider.ground.addresses import host_name, is_web_address, network_of, page_address
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -97,6 +97,8 @@ class GuardMiddleware(Component):
         parts = urlparse_cached(request)
         if parts.scheme not in ("http", "https"):
             raise RefusedError("scheme", f"{parts.scheme}: is not a web address")
+        if not is_web_address(request.url):  # links are checked where they are read
+            raise RefusedError("redirects", f"{request.url} names no host that can exist")
         host = parts.hostname or ""
         network = self._network_of(host)
         if host not in self._start_hosts and network not in self._open_networks:

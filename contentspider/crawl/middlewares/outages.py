@@ -9,7 +9,12 @@ from scrapy.exceptions import IgnoreRequest
 from scrapy.utils.misc import load_object
 
 from contentspider.crawl.base.engine import Component, extension
-from contentspider.crawl.base.meta import ROW_META_KEY, WAITS_META_KEY, WITNESS_META_KEY
+from contentspider.crawl.base.meta import (
+    ASKED_META_KEY,
+    ROW_META_KEY,
+    WAITS_META_KEY,
+    WITNESS_META_KEY,
+)
 from contentspider.crawl.base.outcomes import Retry
 from contentspider.crawl.middlewares.guard import GuardMiddleware
 from contentspider.crawl.middlewares.robots import RobotsUnreadError
@@ -138,14 +143,15 @@ class OutageMiddleware(Component):
     def _note(self, request: Request, exception: Exception, is_temporary: bool) -> None:
         """Record the outcome of an address without an answer."""
         row, note = request.meta.get(ROW_META_KEY), self.keeper.addresses.note
+        retry = Retry.NEVER if ASKED_META_KEY in request.meta else Retry.AT_END
         if isinstance(exception, LimitedError):
             self._pause(request, exception.seconds)
         elif isinstance(exception, RobotsUnreadError):
-            note(row, "failed", str(exception), retry=Retry.AT_END)
+            note(row, "failed", str(exception), retry=retry)
         elif isinstance(exception, IgnoreRequest):
             note(row, "skipped", str(exception) or "ignored")
         else:
-            retry = Retry.AT_END if is_temporary else Retry.NEVER
+            retry = retry if is_temporary else Retry.NEVER
             note(row, "failed", f"{type(exception).__name__}: {exception}", retry=retry)
 
     def _failed(self, host: str) -> None:

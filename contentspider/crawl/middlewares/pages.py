@@ -15,6 +15,7 @@ from scrapy.utils.asyncio import run_in_thread
 from contentspider.crawl.base.engine import Component, extension, header, tree_of
 from contentspider.crawl.base.links import header_links
 from contentspider.crawl.base.meta import (
+    ASKED_META_KEY,
     BINDINGS_META_KEY,
     CHECK_META_KEY,
     CONDITIONAL_META_KEY,
@@ -22,6 +23,7 @@ from contentspider.crawl.base.meta import (
     LOGIN_META_KEY,
     ORPHAN_META_KEY,
     PAGE_META_KEY,
+    PARENT_META_KEY,
     ROW_META_KEY,
     START_META_KEY,
 )
@@ -36,6 +38,7 @@ from contentspider.page.input.body import (
     MAX_TAGS,
     NOT_ASCII,
     declared_encoding,
+    guessed_encoding,
     is_binary,
     is_media,
     limit_markup,
@@ -58,6 +61,8 @@ Result = TypeVar("Result")
 OWN_META_KEYS = {PAGE_META_KEY, BINDINGS_META_KEY, ROW_META_KEY, ITEMS_META_KEY} | {
     *(ORPHAN_META_KEY, CONDITIONAL_META_KEY, CHECK_META_KEY, "is_start_request")
 }
+# The answers to requests with these keys are not read as pages.
+NOT_PAGES = {LOGIN_META_KEY, ASKED_META_KEY}
 # After bodies are decompressed (590), before MetaRefreshMiddleware (580) reads their text.
 BODIES_ORDER = 585
 # Larger bodies take more than 5 ms to parse. They are parsed in a thread.
@@ -80,9 +85,11 @@ class BodiesMiddleware(Component):
         if not isinstance(response, TextResponse) or is_binary(response.body):
             return response
         with room_for(response, self.crawler):
-            safe, is_cut = await _run_off_loop(_make_safe, response, self.large)
+            safe, is_cut, is_guess = await _run_off_loop(_make_safe, response, self.large)
         if is_cut:
             self.stats.inc_value("contentspider/pages/cut")
+        if is_guess:
+            self.stats.inc_value("contentspider/pages/encoding_guessed")
         return safe
 
 
@@ -103,13 +110,14 @@ class BlocksMiddleware(Component):
 
     async def process_response(self, request: Request, response: Response) -> Response:
         """Tag the response if it has a page and a status of success."""
-        if not 200 <= response.status < 300 or LOGIN_META_KEY in request.meta:
+        request.meta[BINDINGS_META_KEY] = self.holder.bindings
+        if not 200 <= response.status < 300 or not NOT_PAGES.isdisjoint(request.meta):
             return response
         page, kind = None, self._document_kind(request, response)
         may_be_page = not is_media(header(response, "Content-Type")) and may_be_html(response.body)
         if isinstance(response, HtmlResponse) and may_be_page and not kind:
             page = await self.read_html(response)
-            self._count(page)
+            self._count(request, page)
             self.holder.models.note_overrides(page)
         elif kind and getattr(self.crawler.spider, "reads_documents", False):
             page = await self.documents.read(response)
@@ -117,7 +125,6 @@ class BlocksMiddleware(Component):
             page = _with_canonical(page, response)
             self._count_truncated(page)
             request.meta[PAGE_META_KEY] = page
-            request.meta[BINDINGS_META_KEY] = self.holder.bindings
         return response
 
     async def read_html(self, response: HtmlResponse) -> Page:
@@ -134,8 +141,10 @@ class BlocksMiddleware(Component):
         is_asked_for = START_META_KEY in request.meta or is_page(request)
         return kind if kind in (PDF, OFFICE) or is_asked_for else ""
 
-    def _count(self, page: Page) -> None:
-        self.stats.inc_value("contentspider/pages/tagged")
+    def _count(self, request: Request, page: Page) -> None:
+        is_page = getattr(self.crawler.spider, "is_page_request", lambda _: True)
+        if START_META_KEY in request.meta or is_page(request):  # no probe, and no sitemap
+            self.stats.inc_value("contentspider/pages/tagged")
         self.stats.inc_value("contentspider/blocks/seen", len(page.content.blocks))
         if page.content.has_left_out:
             self.stats.inc_value("contentspider/pages/directives")
@@ -170,20 +179,22 @@ class PagesMiddleware(Component):
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         self.holder = extension(crawler, ItemHolder)
-        self.field_map = self.holder.options.item_fields
 
     async def process_spider_output(
         self, response: Response, result: AsyncIterator[Any]
     ) -> AsyncIterator[Any]:
-        """Pass on requests without our meta keys, and the items that are not held. Scrapy's base
-        class would cost more time for each link.
+        """Pass on requests without our meta keys but the row of this page, and the items that are
+        not held. Scrapy's base class would cost more time for each link.
         """
+        row = response.meta.get(ROW_META_KEY) if response.request else None
         async for output in result:
             if isinstance(output, Request):
                 meta = output.meta
                 if not OWN_META_KEYS.isdisjoint(meta):
                     for key in OWN_META_KEYS:
                         meta.pop(key, None)
+                if row is not None:
+                    meta[PARENT_META_KEY] = row
             elif output is not None and self._must_wait(output, response):
                 continue
             yield output
@@ -192,16 +203,11 @@ class PagesMiddleware(Component):
         """Tell whether an item is held, or was recorded before; else store its page for the
         pipeline.
         """
-        if self.field_map.fields(item) is None:
+        bound = page_of_item(item, response, self.holder)
+        if bound is None:
             return False
         meta = response.meta if response.request else {}
         row, bindings = meta.get(ROW_META_KEY), self.holder.bindings
-        bound = bindings.get(item)
-        if bound is None and not bindings.has(item) and not _came_with_request(item, response):
-            page = meta.get(PAGE_META_KEY)
-            bound = ItemBinding(page, row) if page is not None else None
-        if bound is None:
-            return False
         place = meta[ITEMS_META_KEY] = meta.get(ITEMS_META_KEY, -1) + 1
         key = self.holder.keeper.recorder.key(row, place)
         hand = ItemBinding(bound.page, bound.page_row, row, key, may_pass=True)
@@ -210,6 +216,21 @@ class PagesMiddleware(Component):
             return True
         bindings.put(item, hand)
         return False
+
+
+def page_of_item(item: object, response: Response, holder: ItemHolder) -> ItemBinding | None:
+    """Return the page that an item of a callback is filled from; None if it has none, or if its
+    class is not mapped, which is noted.
+    """
+    meta, bindings = response.meta if response.request else {}, holder.bindings
+    page = meta.get(PAGE_META_KEY)
+    if holder.options.item_fields.fields(item) is None:
+        if page is not None:
+            holder.unmapped.note(item)
+        return None
+    if bindings.has(item) or _came_with_request(item, response):
+        return bindings.get(item)
+    return ItemBinding(page, meta.get(ROW_META_KEY)) if page is not None else None
 
 
 def _with_canonical(page: Page, response: Response) -> Page:
@@ -241,9 +262,10 @@ def _came_with_request(item: object, response: Response) -> bool:
     return any(value is item for value in values)
 
 
-def _make_safe(response: TextResponse) -> tuple[TextResponse, bool]:
+def _make_safe(response: TextResponse) -> tuple[TextResponse, bool, bool]:
     """Return a response in its true encoding, if that is another, and with limited markup that
-    libxml2 reads to its end. Also tell whether the markup was cut.
+    libxml2 reads to its end. Also tell whether the markup was cut, and whether the encoding of a
+    page was guessed.
     """
     body = response.body
     content_type = header(response, "Content-Type")
@@ -252,8 +274,17 @@ def _make_safe(response: TextResponse) -> tuple[TextResponse, bool]:
         encoding = page_encoding(body, content_type)
         logger.debug("%s is read as %s, not in the encoding that it declares", response, encoding)
         response = response.replace(encoding=encoding)
-    if not isinstance(response, HtmlResponse):
-        return response, False
+    is_html, is_guess = isinstance(response, HtmlResponse), False
+    if is_html and encoding is None:
+        encoding = guessed_encoding(body)
+        # Another component may have set the encoding, which `response.encoding` does not tell from
+        # Scrapy's own guess.
+        is_guess = encoding != "utf-8" and not getattr(response, "_encoding", None)
+        if is_guess:
+            logger.info("%s states no encoding, and is read as %s", response, encoding)
+            response = response.replace(encoding=encoding)
+    if not is_html:
+        return response, False, False
     if encoding in NOT_ASCII:
         body = response.text.encode("utf-8", "replace")
     limited = limit_markup(body)
@@ -269,4 +300,4 @@ def _make_safe(response: TextResponse) -> tuple[TextResponse, bool]:
     if readable is not body:
         encoding = "utf-8" if encoding in NOT_ASCII else response.encoding
         response = response.replace(body=readable, encoding=encoding)
-    return response, limited is not body
+    return response, limited is not body, is_guess

@@ -15,13 +15,13 @@ from scrapy.utils.serialize import ScrapyJSONEncoder
 
 from contentspider.crawl.base.engine import in_progress
 from contentspider.crawl.base.items import item_values
-from contentspider.crawl.base.meta import ROW_META_KEY
+from contentspider.crawl.base.meta import ASKED_META_KEY, ROW_META_KEY
 from contentspider.crawl.base.outcomes import (
     DUPLICATE,
+    EMPTY,
     MAX_ASKED_AGAIN,
     NOT_MODIFIED_STATUS,
     NOT_THERE,
-    OUR_FAILURE,
     READ_STATES,
     Retry,
     is_of_server,
@@ -32,7 +32,7 @@ from contentspider.ground.addresses import host_of
 from contentspider.ground.json_text import json_text
 from contentspider.recrawl.changes import UNCHANGED
 from contentspider.state.address_state import AddressState
-from contentspider.state.outcome import KNOWN_BROKEN
+from contentspider.state.outcome import KNOWN_BROKEN, OUR_FAILURE
 
 if TYPE_CHECKING:
     from scrapy.http import Response
@@ -84,6 +84,8 @@ class Addresses:
         self._retries: list[int] = []
         # The claims of pages that wait for another form of their address, by row.
         self._copies: dict[int, list[bytes]] = {}
+        # The rows of addresses that were read and wait for another answer, to be read again.
+        self._read: set[int] = set()
         # The rows of waiting addresses that have known pages.
         self._known_copies: set[int] = set()
         # When the last pause ends that a single address has asked for.
@@ -148,8 +150,11 @@ class Addresses:
         if not flight.state and not flight.is_answered:
             self.note_our_failure(row, "no answer: a component failed, see the log")
         self.forget(row)
-        if self.is_at_end and row in self._copies and flight.is_answered:
+        if flight.is_answered and row in self._read:
+            self._read.discard(row)
             self._state.stats.inc_value("contentspider/pages/read_again")
+        if flight.retry is Retry.WAITS and flight.reason != EMPTY:
+            self._read.add(row)
         state = flight.state or "fetched"
         if self._has_failed_again(flight):
             state, flight.retry = AddressState.SKIPPED, Retry.NEVER
@@ -264,7 +269,7 @@ class Addresses:
         if status == NOT_MODIFIED_STATUS:  # a user's spider sent the validators
             self.note(row, "unchanged")
         elif not 200 <= status < 300:
-            may_retry = status in self._retried_statuses
+            may_retry = status in self._retried_statuses and ASKED_META_KEY not in request.meta
             if status in NOT_THERE and not self.is_at_end:
                 # A known page counts as gone only if a second request at the end of the run also
                 # fails.

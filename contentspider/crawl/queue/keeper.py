@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from scrapy import Request, Spider, signals
 from scrapy.exceptions import CloseSpider, DontCloseSpider
+from scrapy.extensions.feedexport import FeedExporter
 from scrapy.utils.asyncio import (
     AsyncioLoopingCall,
     create_looping_call,
@@ -29,15 +30,15 @@ from contentspider.crawl.queue.addresses import Addresses, ItemRecorder
 from contentspider.crawl.queue.outage import HostPauses
 from contentspider.crawl.queue.run_end import RunEnd
 from contentspider.crawl.queue.sharing import Indexing, Sharing
+from contentspider.crawl.queue.unlinked import UnlinkedPages
 from contentspider.crawl.revisits.revisits import Revisits
+from contentspider.ground.counts import counted
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.state.book.book import Book
 from contentspider.state.book.database import BookBusyError, BookFullError
 from contentspider.state.crawls.books import crawl_book, open_crawl, open_temporary
 from contentspider.state.files.output import JsonLinesWriter, check_output
-from contentspider.state.outcome import (
-    OUTAGE,
-)
+from contentspider.state.outcome import LIMITED_STAT, OUTAGE
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -64,7 +65,7 @@ class BookKeeper(CrawlState):
         self.sharing = Sharing(options, self.stats)
         self.interruption = Interruption(crawler)
         self.indexing = Indexing(options, self.stats, lambda: self.interruption.is_set)
-        self._has_queued_known = False
+        self._unlinked: UnlinkedPages | None = None
         self._is_open = False
         self._loop: AsyncioLoopingCall | LoopingCall | None = None
         self._syncing: asyncio.Task[None] | None = None
@@ -99,8 +100,12 @@ class BookKeeper(CrawlState):
             self._refuse(error)
 
     def _refuse(self, error: Exception) -> None:
-        """Mark the crawl as broken: it cannot begin."""
+        """Mark the crawl as broken: it cannot begin. Its feeds, which are not open yet, stay as
+        they are.
+        """
         self.is_broken = True
+        if feeds := self.crawler.get_extension(FeedExporter):
+            feeds.feeds.clear()
         self.stats.set_value("contentspider/book/failed", str(error))
         logger.error("%s; nothing is crawled", error)
 
@@ -141,9 +146,16 @@ class BookKeeper(CrawlState):
                 " this page",
                 url,
             )
-        if self.is_durable and self.options.compare and self.book.path:
+        if lost := self.book.frontier.unread:
+            logger.warning(
+                "only the memory of the run before had the requests of %s: the pages that led there"
+                " are read again",
+                counted(lost, "addresses"),
+            )
+        if self.is_durable and self.book.path:
             starts = getattr(self.crawler.spider, "start_urls", ())
             self.revisits = Revisits(self.book, self.options, self.failures, starts)
+            self.revisits.reads_unlinked = hasattr(self.crawler.spider, "orphan_request")
             self.addresses.revisits = self.revisits
         if self.options.output_file and not self.is_inspection:
             output = Path(self.options.output_file)
@@ -160,13 +172,13 @@ class BookKeeper(CrawlState):
         if self.is_reading:
             raise DontCloseSpider
         with self.guarded:
-            if known_count := self._queue_known():
-                logger.info("%d known pages that no page linked to are requested", known_count)
+            if self._queue_known():
                 raise DontCloseSpider
             if self.addresses.is_paused:
                 raise DontCloseSpider  # Scrapy sends the signal again in some seconds
             if retry_count := self.addresses.retry_failed():
-                logger.info("%d addresses that could not be read are retried", retry_count)
+                unread = counted(retry_count, "addresses")
+                logger.info("%s that could not be read: requested again", unread)
                 self.hosts.delays.slow_limited()
                 wake(self.crawler)  # by itself the engine checks the queue only every 5 seconds
                 raise DontCloseSpider
@@ -188,28 +200,39 @@ class BookKeeper(CrawlState):
     def _queue_known(self) -> int:
         """Queue the known pages that this crawl has not visited, and return how many were queued.
 
-        Later calls queue nothing.
+        Later calls queue only pages that waited for the answer of another page.
         """
-        request_of = getattr(self.crawler.spider, "orphan_request", None)
-        if self.revisits is None or request_of is None or self._has_queued_known:
+        if self.revisits is None:
             return 0
-        self._has_queued_known = True
+        self.addresses.finish_done()
+        is_first = self._unlinked is None
+        if self._unlinked is None:
+            spider, frontier = self.crawler.spider, self.book.frontier
+            self._unlinked = UnlinkedPages(spider, self.revisits, frontier)
         length_before = queue_length(self.crawler)
         assert self.crawler.engine
-        for url in self.revisits.pages_to_visit():
-            if (request := request_of(url)) is not None:
-                self.crawler.engine.crawl(request)
-        return queue_length(self.crawler) - length_before
+        for request in self._unlinked.requests():
+            self.crawler.engine.crawl(request)
+        queued = queue_length(self.crawler) - length_before
+        if is_first and queued:
+            known = counted(queued + self._unlinked.waiting, "known pages")
+            logger.info("%s that no page linked to: requested", known)
+        return queued
 
     def _report_lost(self, queued: int) -> None:
         """Count and log the hosts whose requests stay in the queue."""
         lost = self.hosts.lost()
         self.stats.set_value("contentspider/hosts/down", len(lost))
+        for host in lost:
+            if (seconds := self.hosts.limit_of(host)) is not None:
+                self.stats.set_value(LIMITED_STAT + host, seconds)
         names = ", ".join(lost[:5]) + (" and others" if len(lost) > 5 else "")
+        seconds = self.hosts.paused_secs(lost)
         logger.warning(
-            f"{names} did not answer, or asked for a pause, for longer than"
-            f" CONTENTSPIDER_OUTAGE_SECS={self.options.outage_secs:g}: {queued} addresses stay in"
-            " the queue. Continue with --resume (CONTENTSPIDER_RESUME) when the hosts answer again"
+            f"{names} did not answer, or asked for a pause, for {seconds:.0f} s so far, and in all"
+            f" for longer than CONTENTSPIDER_OUTAGE_SECS={self.options.outage_secs:g}:"
+            f" {counted(queued, 'addresses')} stay in the queue. Continue with --resume"
+            " (CONTENTSPIDER_RESUME) when the hosts answer again"
         )
 
     async def closed(self, spider: Spider, reason: str) -> None:

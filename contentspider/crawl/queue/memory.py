@@ -26,6 +26,7 @@ from contentspider.ground.process_memory import (
     resident_memory,
     spare_memory,
 )
+from contentspider.ground.terminal import worded
 from contentspider.state.outcome import OUT_OF_MEMORY, Outcome
 
 if TYPE_CHECKING:
@@ -46,8 +47,8 @@ END_SECS = 10.0
 # times its bytes if that is more. Measured with tests/bombs.py.
 PAGE_MOST, TIMES, TIMES_LARGE = 300 * MB, 80, 20
 LAST_WORDS = (
-    b"contentspider: the process ran out of memory and was ended; everything that was committed is"
-    b" intact. Give it more memory, and run the same command with --resume to continue\n"
+    "contentspider: the process ran out of memory and was ended; everything that was committed is"
+    " intact. Give it more memory, and run the same command with --resume to continue\n"
 )
 
 
@@ -87,6 +88,7 @@ class MemoryWatch(Component, logging.Handler):
         self._is_over = Event()
         self._end_at = math.inf
         self._is_closing = False
+        self._last_words = worded(LAST_WORDS).encode()
         crawler.signals.connect(self.opened, signal=signals.spider_opened)
         crawler.signals.connect(self.closing, signal=signals.spider_closed)
         crawler.signals.connect(self.closed, signal=signals.engine_stopped)
@@ -155,5 +157,5 @@ class MemoryWatch(Component, logging.Handler):
             except MemoryError:
                 self._end_at = min(self._end_at, time.monotonic() + END_SECS)
             if time.monotonic() > self._end_at:
-                os.write(2, LAST_WORDS)
+                os.write(2, self._last_words)
                 os._exit(Outcome.OUT_OF_MEMORY)

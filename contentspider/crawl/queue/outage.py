@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
@@ -14,6 +14,7 @@ from scrapy.utils.datatypes import LocalCache
 
 from contentspider.crawl.base.engine import header
 from contentspider.ground.addresses import host_of
+from contentspider.ground.counts import counted
 
 if TYPE_CHECKING:
     from scrapy.http import Response
@@ -204,6 +205,21 @@ class HostPauses:
             if state.since is not None and max(now, state.until) - state.since >= self._limit_secs
         ]
 
+    def paused_secs(self, hosts: Iterable[str]) -> float:
+        """Return for how many seconds paused *hosts* have been paused: the longest pause."""
+        states = (self._states.get(host) for host in hosts)
+        since = (state.since for state in states if state is not None)
+        return max((self._clock() - each for each in since if each is not None), default=0.0)
+
+    def limit_of(self, host: str) -> float | None:
+        """Return the seconds of the last pause that a host asked for, if it is paused because of
+        answers of 429; None for other hosts.
+        """
+        state = self._states.get(host)
+        if state is None or not (state.has_asked_for_pause and state.limited):
+            return None
+        return max(state.limited.values())
+
     def next_change(self) -> float | None:
         """Return the seconds until a closed host opens; None if no host is closed."""
         self.closed()
@@ -283,9 +299,9 @@ class HostPauses:
             level = logging.INFO if host in self._allowed_failures else logging.WARNING
             logger.log(
                 level,
-                f"{host}: {state.failures} requests in a row got no answer. Its other requests wait"
-                f" for up to CONTENTSPIDER_OUTAGE_SECS={self._limit_secs:g} until it answers;"
-                " requests to other hosts continue",
+                f"{host}: {counted(state.failures, 'requests')} in a row got no answer. Its other"
+                f" requests wait for up to CONTENTSPIDER_OUTAGE_SECS={self._limit_secs:g} until it"
+                " answers; requests to other hosts continue",
             )
         state.has_asked_for_pause = False
         self._pause(state, 0, needs_witness=True)

@@ -39,6 +39,7 @@ METHODS = ("callback", "errback")
 CARRIERS = ("meta", "cb_kwargs")  # fields that carry a user's values and items to a callback
 # What each answer sets. A request that was made from an answer, or goes back after it, has it, too.
 OF_ANSWERS = (PAGE_META_KEY, BINDINGS_META_KEY)
+IGNORE = "contentspider:ignore"  # stands for the callback `ignore`; a method has no such name
 ITEM = "item"  # the key of a stored item; `encode_value` writes no such key
 
 
@@ -64,6 +65,10 @@ class OrderedFingerprinter(RequestFingerprinter):
         return sha1(fingerprint + more.encode(), usedforsecurity=False).digest()
 
 
+def ignore(_: object) -> None:
+    """Ignore an answer or a failure, which a middleware has recorded."""
+
+
 def dump_request(request: Request, spider: Spider, bindings: Bindings) -> str:
     """Return a request as JSON, without its address and priority. Raises TypeError if the request
     has a password, or values that are not plain data.
@@ -87,13 +92,15 @@ def dump_request(request: Request, spider: Spider, bindings: Bindings) -> str:
         if name in CARRIERS:
             record[name] = {"dict": _encode_carried(value, bindings)}
         else:
-            record[name] = encode_value(value)
+            record[name] = encode_value(value, is_exact=False)
     return json.dumps(record, separators=(",", ":"))
 
 
 def _method_name(request: Request, which: str, spider: Spider) -> str:
     """Return the name of a request's callback or errback (*which*) among the spider's methods."""
     method = getattr(request, which)
+    if method is ignore:
+        return IGNORE
     name = getattr(method, "__name__", "")
     if getattr(spider, name, None) == method:
         return str(name)
@@ -116,7 +123,7 @@ def _encode_carried(values: dict[Any, Any], bindings: Bindings) -> dict[str, obj
 def _encode_item(value: Any, bindings: Bindings) -> object:
     """Return a value as JSON data, a bound item together with its page."""
     if not bindings.has(value):
-        return encode_value(value)
+        return encode_value(value, is_exact=False)
     bound = bindings.get(value)
     text = dump_item(value)
     try:
@@ -176,6 +183,8 @@ def _load(record: Any, url: str, priority: int, spider: Spider, bindings: Bindin
 
 def _method(spider: Spider, name: object) -> Any:
     """Return the spider's method with a name; raises `StateError`."""
+    if name == IGNORE:
+        return ignore
     is_name = isinstance(name, str) and not name.startswith("__")
     method = getattr(spider, str(name), None) if is_name else None
     if getattr(method, "__self__", None) is not spider:

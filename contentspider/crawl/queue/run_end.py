@@ -8,11 +8,15 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from contentspider.crawl.base.overrides import LeftOverrides
 from contentspider.crawl.revisits.gone import no_exclusion
+from contentspider.ground.counts import counted
 from contentspider.recrawl.changes import UNCHANGED
 from contentspider.state.book.database import BookFullError
 from contentspider.state.outcome import (
     FINISHED,
+    LEFT_OUT_STAT,
+    LEFT_OVERRIDES_STAT,
     SHUTDOWN,
     UNLEARNED_FACT,
     Ending,
@@ -46,7 +50,8 @@ class Pauses:
     def __init__(self, crawler: Crawler, book: Book) -> None:
         self._crawler = crawler
         self._book = book
-        self._next_pause = self._next_report = time.monotonic()
+        self._next_pause = time.monotonic()
+        self._next_report = self._next_pause + REPORT_SECS  # most ends are over by then
 
     async def pause(self) -> None:
         """Pause if it is time; raises `EndInterruptedError` if the crawl was told to end."""
@@ -59,11 +64,11 @@ class Pauses:
             raise EndInterruptedError("the crawl was stopped")
 
     async def report(self, step: str) -> None:
-        """Report the step of the crawl's end, if it is time; then pause."""
+        """Log the present *step* of the end ("filters pages again"), if it is time; then pause."""
         now = time.monotonic()
         if now >= self._next_report:
             self._next_report = now + REPORT_SECS
-            logger.info("the pages are settled: %s", step)
+            logger.info("end of the crawl: it %s", step)
         await self.pause()
 
 
@@ -87,8 +92,7 @@ class RunEnd:
     async def write(self, reason: str) -> None:
         """Publish the pages and the output, and end the run in the book."""
         ending = self._ending(reason)
-        for name, value in ending.stats().items():
-            self._crawl.stats.set_value(name, value)
+        self._set_stats(ending)
         if self._revisits and ending.is_end:
             ending = await self._publish_pages(self._revisits, ending)
         self._book.commit()
@@ -101,6 +105,10 @@ class RunEnd:
         self._book.end_run(ending.word)
         if self.is_published:
             await self._clean(ending.word == FINISHED)
+
+    def _set_stats(self, ending: Ending) -> None:
+        for name, value in ending.stats().items():
+            self._crawl.stats.set_value(name, value)
 
     async def _clean(self, is_over: bool) -> None:
         """Delete from the book what nobody needs any more. After a signal the rest stays until the
@@ -134,7 +142,15 @@ class RunEnd:
             return replace(ending, reason=SHUTDOWN)
         for change, number in counts.items():
             self._crawl.stats.set_value(f"contentspider/changes/{change}", number)
+        if left_out := self._book.items.count(UNCHANGED) - ending.unchanged:
+            items, unchanged = ending.items - left_out, ending.unchanged + left_out
+            ending = replace(ending, items=items, unchanged=unchanged)
+            self._set_stats(ending)
+            self._crawl.stats.inc_value(LEFT_OUT_STAT, left_out)
         self.is_published = True
+        for site, text in LeftOverrides(self._book, self._crawl.options).all():
+            self._crawl.stats.set_value(LEFT_OVERRIDES_STAT + site, text)
+            logger.warning("corrections: %s", text)
         if not self._crawl.options.force:
             unseen = counts.get("kept", 0) + counts.get("doubted", 0) - counts.get("excluded", 0)
             ending = replace(ending, unseen=unseen)
@@ -148,11 +164,15 @@ class RunEnd:
         if ending.may_replace(writer.path.exists()):
             writer.publish()
             return
+        counts = [
+            (ending.queued, "addresses", "in the queue"),
+            (ending.unread, "addresses", "that could not be read"),
+            (ending.unseen, "known pages", "that it did not read"),
+        ]
+        left = "".join(f", {counted(n, what)} {how}" for n, what, how in counts if n)
         logger.warning(
-            f"{writer.path} is left unchanged: the crawl ended ({ending.word}) with {ending.items}"
-            f" items, {ending.queued} addresses in the queue, {ending.unread} addresses that could"
-            f" not be read, and {ending.unseen} known pages that it did not read."
-            + self._next_step(writer, ending)
+            f"{writer.path} is left unchanged: the crawl ended ({ending.word}) with"
+            f" {counted(ending.items, 'items')}{left}.{self._next_step(writer, ending)}"
         )
 
     def _next_step(self, writer: JsonLinesWriter, ending: Ending) -> str:

@@ -10,10 +10,20 @@ from scrapy import Request, Spider
 from scrapy.core.scheduler import BaseScheduler
 
 from contentspider.crawl.base.engine import Component, extension, wake
-from contentspider.crawl.base.meta import ORPHAN_META_KEY, ROW_META_KEY, WITNESS_META_KEY
+from contentspider.crawl.base.meta import (
+    ORPHAN_META_KEY,
+    PARENT_META_KEY,
+    ROW_META_KEY,
+    WITNESS_META_KEY,
+)
 from contentspider.crawl.base.outcomes import redirect_reason
 from contentspider.crawl.queue.keeper import BookKeeper
-from contentspider.crawl.queue.requests import dump_request, load_request, with_password_apart
+from contentspider.crawl.queue.requests import (
+    dump_request,
+    ignore,
+    load_request,
+    with_password_apart,
+)
 from contentspider.ground.addresses import host_of
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.state.book.answers import Answer
@@ -42,7 +52,8 @@ WITNESS_META = dict.fromkeys(
 class BookScheduler(Component, BaseScheduler):
     """Stores pending requests in the crawl's book, one per address, highest priority first.
 
-    Requests that cannot be serialised stay in memory. A request that was in flight when the process
+    Requests that cannot be serialised stay in memory, and the pages that led to them stay open: a
+    run after a kill reads these pages again. A request that was in flight when the process
     died is retried alone, to find out whether it crashes the crawler. Requests to paused hosts wait
     (`HostPauses`).
     """
@@ -97,6 +108,7 @@ class BookScheduler(Component, BaseScheduler):
         request = with_password_apart(request)
         # A retry or a redirect carries the row of the request that it was made from.
         source_row = request.meta.pop(ROW_META_KEY, None)
+        parent = request.meta.pop(PARENT_META_KEY, None)
         if source_row is not None:
             reason = redirect_reason(request)
             self.keeper.addresses.note(source_row, "redirected", reason, target=request.url)
@@ -122,20 +134,25 @@ class BookScheduler(Component, BaseScheduler):
         self.keeper.addresses.forget(row)  # a retry replaces the earlier request
         if text is None:
             self._in_memory[row] = request
+            self._frontier.depend(row, parent if source_row is None else source_row)
         self._count("scheduler/enqueued")
         return True
 
     def _dump(self, request: Request) -> str | None:
-        """Return a request as JSON; None, after a warning, if it cannot be serialised."""
+        """Return a request as JSON; None, after a warning if a later run could resume the crawl, if
+        it cannot be serialised.
+        """
         try:
             return dump_request(request, self.spider, self._bindings)
         except TypeError as error:
-            if not self._has_warned:
+            is_resumable = self.keeper.is_durable and not self.keeper.is_inspection
+            if is_resumable and not self._has_warned:
                 logger.warning(
                     f"{request} stays in memory, because it cannot be written to the book"
-                    f" ({error}). Such requests are lost if the crawl is killed"
+                    f" ({error}). If the crawl ends before its end, a resumed crawl reads the pages"
+                    " again that led to such requests"
                 )
-            self._has_warned = True
+                self._has_warned = True
         return None
 
     def next_request(self) -> Request | None:
@@ -211,7 +228,7 @@ class BookScheduler(Component, BaseScheduler):
             if addresses := self.keeper.addresses.witnesses(host, WITNESSES):
                 self.keeper.hosts.ask(host, is_witness=True)
                 url = addresses[number % len(addresses)]
-                return Request(url, _ignore, errback=_ignore, dont_filter=True, meta=WITNESS_META)
+                return Request(url, ignore, errback=ignore, dont_filter=True, meta=WITNESS_META)
         return None
 
     def _hand_out(self, request: Request, row: int) -> None:
@@ -223,7 +240,3 @@ class BookScheduler(Component, BaseScheduler):
         self.keeper.addresses.watch(row, request)
         self.keeper.hosts.ask(host_of(request.url))
         self._count("scheduler/dequeued")
-
-
-def _ignore(_: object) -> None:
-    """Ignore the answer of a witness. A middleware has recorded that the host answered."""

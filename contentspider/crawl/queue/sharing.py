@@ -18,6 +18,7 @@ from contentspider.ground.process_memory import MB, spare_memory
 from contentspider.index.errors import redacted_url
 from contentspider.state.book.database import MemoryShortError
 from contentspider.state.crawls.folder import index_url
+from contentspider.state.outcome import BEHIND_STAT
 from contentspider.state.stores.models import SharedModels
 from contentspider.state.stores.remote import RemoteError, is_url, open_objects
 from contentspider.state.stores.shared import SharedBook
@@ -34,6 +35,8 @@ logger = logging.getLogger(__name__)
 # Memory that an update needs. Without memory, tantivy ends the process.
 LEAST = 100 * MB
 POLL_SECS = 0.2
+# The codes of errors that say what helps.
+ADVISING = ("index-schema", "index-damaged", "index-deletions")
 END_SECS = 2.0  # a batch of documents that is written at a signal may take as long
 
 
@@ -125,13 +128,13 @@ class Indexing:
                 report = await self._sync(book, url)
             except ContentSpiderError as error:
                 count("contentspider/index/failed")
-                advice = (
-                    f": run 'contentspider index sync {book.stem} {redacted_url(url)}', or crawl"
-                    " again"
-                )
-                if error.code in ("index-schema", "index-damaged"):  # the error says what helps
+                shown = redacted_url(url)
+                advice = f": run 'contentspider index sync {book.stem} {shown}', or crawl again"
+                if error.code in ADVISING:
                     advice = ""
-                logger.error(f"{error}. The index misses changes that the book has{advice}")
+                told = f"{error}. The index misses changes that the book has{advice}"
+                self._stats.set_value(BEHIND_STAT + shown, told)
+                logger.error(told)
                 continue
             logger.info("%s: %s", redacted_url(url), report)
             for name in ("upserted", "deleted", "kept", "retries"):

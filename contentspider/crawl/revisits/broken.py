@@ -6,6 +6,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from contentspider.crawl.base.outcomes import is_of_server
+from contentspider.ground.counts import counted
 from contentspider.site.models.identity import page_id
 from contentspider.state.book.broken import FAILED_CRAWLS, few
 from contentspider.state.outcome import FINISHED, KNOWN_BROKEN
@@ -81,8 +82,9 @@ class BrokenPages:
             await pause()
         if new:
             logger.warning(
-                f"{len(new)} addresses are known as broken from now on, because they failed in"
-                f" {FAILED_CRAWLS} crawls that read the rest of their site, for example {new[0]}"
+                f"{counted(len(new), 'addresses')} known as broken from now on, because of"
+                f" failures in {FAILED_CRAWLS} crawls that read the rest of their site, for"
+                f" example {new[0]}"
                 f" ({self._failed[new[0]]}). They are requested less and less often, and are no"
                 " failures of a crawl; 'contentspider status' lists them"
             )

@@ -105,14 +105,14 @@ class PageComparison:
         content = fields["content"]
         previous_content = self._known.content(base.id) or ""
         facts = replace(facts, ratio=change_ratio(previous_content, content))
-        stored_page = self._known.stored(base.id)
-        if base.text_hash == text_hash or self._is_only_filtered(
-            base, stored_page, fields, page, state
-        ):
+        if base.text_hash == text_hash:
             return replace(facts, difference=BY_MODEL)
-        facts = replace(facts, difference=BY_PAGE)
+        stored_page = self._known.stored(base.id)
+        is_filtered = self._is_only_filtered(base, stored_page, fields, page, state)
+        facts = replace(facts, difference=BY_MODEL if is_filtered else BY_PAGE)
         contents = (previous_content, content)
-        return self._page_facts(facts, contents, (stored_page, page), fields, state)
+        visits = base.last_seen, str(fields["crawled_at"])
+        return self._page_facts(facts, contents, (stored_page, page), fields, state, visits)
 
     def _page_facts(
         self,
@@ -121,15 +121,20 @@ class PageComparison:
         pages: tuple[Page | None, Page],
         fields: Mapping[str, Any],
         state: SiteState,
+        visits: tuple[str, str],
     ) -> Facts:
-        """Return the *facts* of a page with another text, with the differences of its *contents*
-        before and now. Text is no difference that the other page has, but outside of its content.
+        """Add the differences between two *contents* of a page, of the last visit and of this one,
+        to its *facts*. A text that the other version of the page has outside of its content does
+        not count. *visits* has the times of both visits. With `BY_MODEL` only `recut` is added.
         """
         slot_of = partial(self._refilter.slot_of, state.key)
+        language = fields.get("language") or ""
         compare = partial(
-            differences, pages=pages, slot_of=slot_of, language=fields.get("language") or ""
+            differences, pages=pages, slot_of=slot_of, language=language, visits=visits
         )
-        found, is_cut = compare(contents), False
+        found, recut = compare(contents), set[str]()
+        if facts.difference == BY_MODEL:
+            return replace(facts, recut=found.slots)
         stored_page, page = pages
         alternating = self._knowledge.of(state.key).alternating
         lines: tuple[str, ...] = ()
@@ -138,12 +143,13 @@ class PageComparison:
             if facts.is_remodelled:
                 contents = own_differences(stored_page, contents[0], page, contents[1])
                 if contents == ("", ""):
-                    return replace(facts, difference=BY_MODEL)
+                    return replace(facts, difference=BY_MODEL, recut=found.slots)
             lines = differing_lines(stored_page, contents[0], page, contents[1], slot_of)
             cut = without_recut(stored_page, contents[0], page, contents[1])
             found_in_cut = compare(cut)
             if set(found_in_cut.slots) < set(found.slots):
-                found, is_cut = found_in_cut, True
+                recut = set(found.slots).difference(found_in_cut.slots)
+                found = found_in_cut
         return replace(
             facts,
             has_ages=found.has_ages,
@@ -151,7 +157,7 @@ class PageComparison:
             slots=found.slots,
             has_prices=found.has_prices,
             lines=lines if found.slots else (),
-            is_recut=is_cut,
+            recut=tuple(sorted(recut)),
             is_caption=bool(found.numbered) and is_captioned_picture(page, fields["content"]),
         )
 

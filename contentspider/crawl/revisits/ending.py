@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from contentspider.state.book.book import Book
     from contentspider.state.outcome import Ending
 
-    # Takes the name of a step.
+    # Takes the present step of the end, such as "filters pages again".
     ProgressPause: TypeAlias = Callable[[str], Awaitable[None]]
 
 logger = logging.getLogger(__name__)
@@ -66,8 +66,10 @@ class CrawlEnd:
         self._knowledge = knowledge
         self._copies = copies
         self._lastmods = lastmods
-        self._settlement = Settlement(book, states, refilter, comparison, knowledge)
+        only = bool(options.only)
+        self._settlement = Settlement(book, states, refilter, comparison, knowledge, only)
         self.state_of: Callable[[str], SiteState | None] = states.get
+        self.reads_unlinked = True
         # Sites that are not trusted, and sites whose template their model did not know.
         self.distrusted: Collection[str] = ()
         self.stale: Collection[str] = ()
@@ -79,17 +81,17 @@ class CrawlEnd:
         change.
         """
         book, settlement = self._book, self._settlement
-        logger.info("the pages in %s are settled", book.path)
+        logger.info("the changes of the crawl are written into %s", book.path)
         book.begin_ending()
         # A step that finds nothing still reads a whole table: pauses are also between the steps.
-        pause = partial(report, "known pages that were not read")
+        pause = partial(report, "looks for known pages that it has not read")
         await pause()
-        gone = GonePages(book, self._options, ending, exclusion)
+        gone = GonePages(book, self._options, ending, exclusion, self.reads_unlinked)
         await pause()
         await gone.find(pause)
-        pause = partial(report, "pages that another model has filtered")
+        pause = partial(report, "filters pages again that another model has filtered")
         await settlement.settle(pause, is_visited=True)
-        pause = partial(report, "copies, counters and lines of the template")
+        pause = partial(report, "compares copies, counters and lines of the template")
         await self._complete_copies(pause)
         learned = await self._knowledge.learn(book, self.distrusted, self._refilter, pause)
         await pause()
@@ -101,10 +103,10 @@ class CrawlEnd:
         for move in gone.moved_to_new():
             settlement.move(move, self.state_of, bool(self._options.fields_file.fields))
             await pause()
-        counts = await self._write_losses(gone, partial(report, "pages that are gone"))
-        pause = partial(report, "pages that another model has filtered")
+        counts = await self._write_losses(gone, partial(report, "records the pages that are gone"))
+        pause = partial(report, "filters pages again that another model has filtered")
         await settlement.settle(pause, is_visited=False, lost=gone.lost_ids)
-        pause = partial(report, "copies, dead links and texts of links")
+        pause = partial(report, "records copies, dead links and texts of links")
         await self._copies.write(gone.is_complete, pause)
         await pause()
         await self._write_dead_links(pause)

@@ -7,12 +7,16 @@ from __future__ import annotations
 
 import logging
 import re
+from collections import defaultdict
 from dataclasses import dataclass
 from itertools import chain
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from contentspider.crawl.base.outcomes import NOT_THERE, OFFSITE, PERMANENT, status_reason
+from contentspider.crawl.revisits.moved_hosts import LeftHosts, is_same
+from contentspider.ground.addresses import host_of
+from contentspider.ground.counts import counted
 from contentspider.recrawl.changes import NEW
 from contentspider.site.models.identity import is_site_item, page_id
 from contentspider.state.book.changes import BY_MOVE
@@ -153,7 +157,8 @@ class Redirects:
 
 class GonePages:
     """Decides whether the known pages that a crawl has not read are gone, moved or in doubt.
-    *ending* tells how the crawl ended.
+    *ending* tells how the crawl ended. If the spider does not read known pages without a link
+    (*reads_unlinked*), only an answer of the server tells that such a page is gone.
     """
 
     def __init__(
@@ -162,10 +167,13 @@ class GonePages:
         options: CrawlOptions,
         ending: Ending,
         exclusion: Exclusion = no_exclusion,
+        reads_unlinked: bool = True,
     ) -> None:
         self._book = book
+        self._reads_unlinked = reads_unlinked
         self._crawl = book.runs.crawl
         self._redirects = Redirects(book)
+        self._left = LeftHosts(book, ())
         self._options = options
         self._live = book.known.live_count()
         unread = ending.unread + self._left_out()
@@ -200,13 +208,33 @@ class GonePages:
         """Find the known pages that the crawl has not read, and where they have moved. *pause* is
         called after each known page.
         """
+        seen_hosts = set()
         for known_page in self._book.known.live_unsorted():
             if self._is_unseen(known_page):
                 self._unseen.append(known_page)
-                if (move := self._redirects.move_of(known_page)) is not None:
-                    self._moves.setdefault(move.id, []).append(move)
+            else:
+                seen_hosts.add(host_of(known_page.url))
             await pause()
         self._unseen.sort(key=attrgetter("url"))
+        if self.is_complete:
+            left = (page for page in self._unseen if host_of(page.url) not in seen_hosts)
+            self._left = LeftHosts(self._book, left)
+            await pause()
+        for known_page in self._unseen:
+            if (move := self._move_of(known_page)) is not None:
+                self._moves.setdefault(move.id, []).append(move)
+            await pause()
+
+    def _move_of(self, known_page: PageVersion) -> Move | None:
+        """Return where a known page has moved: as its address says, but not if that leads to
+        another page than the one with its text on the new host of its site.
+        """
+        move = self._redirects.move_of(known_page)
+        target = self._left.targets.get(known_page.id)
+        if target is None or (move is not None and move.id == target.id):
+            return move
+        reason = f"its site is at {host_of(target.url)} now"
+        return Move(known_page, target.id, target.url, reason)
 
     def _is_unseen(self, known_page: PageVersion) -> bool:
         if self._book.pages.is_visited(known_page.id, self._crawl):
@@ -248,7 +276,13 @@ class GonePages:
         unread = self._unread(moved_ids)
         gone = await self._gone(unread, pause)
         counts["kept"] = len(unread) - len(gone)
-        losses = gone + [move.loss for move in moves if move.is_redirect]
+        if counts["kept"] and not self._reads_unlinked:
+            logger.info(
+                "%s that no page linked to: kept as before in the book and in indexes, because no"
+                " answer has said otherwise",
+                counted(counts["kept"], "known pages"),
+            )
+        losses = gone + [move.loss for move in moves if self._loses_text(move)]
         if self._is_doubtful(losses):
             losses = await self._without_new_address(losses, writer, pause)
         if self._is_doubtful(losses):
@@ -267,7 +301,36 @@ class GonePages:
             await pause()
         if self.is_complete:
             await self._count_missing(writer, unread, pause)
+            self._doubt_left(writer, unread)
         return counts
+
+    def _loses_text(self, move: Move) -> bool:
+        """Tell whether the move of a page to a known one loses the text of the page."""
+        target = self._book.pages.newest(move.id)
+        return move.is_redirect and (target is None or not is_same(move.known_page, target))
+
+    def _doubt_left(self, writer: Losses, unread: Sequence[PageVersion]) -> None:
+        """Doubt the pages of hosts that the crawl has left, if the hosts have not answered; log
+        once how to remove them.
+        """
+        by_host: dict[str, list[PageVersion]] = defaultdict(list)
+        for page in unread:
+            if page.id not in self.lost_ids:
+                by_host[host_of(page.url)].append(page)
+        for host in sorted(self._left.hosts & by_host.keys()):
+            pages = by_host[host]
+            addresses = (self._book.frontier.find(page.url) for page in pages)
+            if any(map(has_answered, filter(None, addresses))):
+                continue
+            for page in pages:
+                writer.doubt(page, f"no page of {host} was read")
+            if not pages[0].missing:
+                crawl = self._book.path.stem if self._book.path else "CRAWL"
+                logger.warning(
+                    f"{host} did not answer, and no page of it was read:"
+                    f" {counted(len(pages), 'known pages')} of it stay. If its site has ended, run"
+                    f" 'contentspider changes {crawl} --accept-gone'"
+                )
 
     def _further_moves(self, moved_ids: Collection[str]) -> list[Move]:
         """Return the moves of the known pages, without the pages with *moved_ids*."""
@@ -342,19 +405,23 @@ class GonePages:
             await pause()
             address = self._book.frontier.find(known_page.url)
             if address is None:
-                continue
-            if not self._book.answers.of(address.row).is_orphan:
+                if not self._reads_unlinked:
+                    writer.count_missing(known_page.id)
+            elif not self._book.answers.of(address.row).is_orphan:
                 writer.reset_missing(known_page.id)
-            elif _is_answered(address):
+            elif _is_answered(address) or not self._reads_unlinked:
                 writer.count_missing(known_page.id)
 
     def _gone_reason(self, known_page: PageVersion) -> str:
         """Return why a page that was not read is gone, "" if it may still exist."""
         if is_site_item(known_page.url):
             return self._site_item_reason()
+        address = self._book.frontier.find(known_page.url)
+        new_host = self._left.moved.get(host_of(known_page.url))
+        if new_host and not (address is not None and address.state == "fetched"):
+            return f"its site is at {new_host} now, without this page"
         if reason := self._exclusion_of(known_page.url, self._is_over):
             return reason
-        address = self._book.frontier.find(known_page.url)
         return self._answer_reason(address) if address else self._missing_reason(known_page)
 
     def _site_item_reason(self) -> str:
@@ -387,8 +454,14 @@ class GonePages:
         """
         crawls = known_page.missing + 1
         limit = self._options.missing_crawls
-        is_gone = self.is_complete and 0 < limit <= crawls
-        return f"no page linked to it in {crawls} crawls" if is_gone else ""
+        is_gone = self._reads_unlinked and self.is_complete and 0 < limit <= crawls
+        return f"no page linked to it in {counted(crawls, 'crawls')}" if is_gone else ""
+
+
+def has_answered(address: Address) -> bool:
+    """Tell whether the server has answered the request of an address, in any way."""
+    is_failed = address.state in ("failed", "retry")
+    return not is_failed or address.reason.startswith("HTTP ")
 
 
 def _is_answered(address: Address) -> bool:

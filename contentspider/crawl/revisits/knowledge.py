@@ -65,7 +65,7 @@ class CrawlKnowledge:
                 is_check = book.answers.of(version.address).is_check
                 cause = judge(facts, self.of(site)).cause if facts.numbered else ""
                 differences.add(site, facts, is_check, is_proof=cause == BY_PAGE)
-                alternation.add(version, facts.slots)
+                alternation.add(version, {*facts.slots, *facts.recut})
             await pause()
         counters = await _find_counters(differences, book, refilter, pause)
         self._templates = differences.templates

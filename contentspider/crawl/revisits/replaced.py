@@ -5,7 +5,7 @@ forms and blank pages.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
@@ -27,6 +27,9 @@ UNSURE = "unsure"  # maybe an error page: the spider probes its folder first
 
 MIN_ERROR_SHARE = 0.6  # this share of the kept text must be on the site's error page
 MAX_REMAINING_SHARE = 0.2  # at most this share of the previous content is still on the page
+# If this share of the runs of characters of the previous content is still on the page, the page is
+# there: its lines were edited.
+MIN_EDITED_SHARE, RUN_CHARS = 0.5, 8
 MAX_LOGIN_CHARS = 500  # the longest text of a login form, in characters
 # Error pages have the time, or the number of the request, which differ from answer to answer.
 # The search begins at the start of a word only: in scripts without spaces, words can be very long.
@@ -92,7 +95,17 @@ def is_gone(page: Page, before: str) -> bool:
     """Tell whether the page has lost nearly all of its previous main content (*before*)."""
     lines = frozenset(before.splitlines())
     texts = frozenset(block.text for block in page.content.blocks)
-    return bool(lines) and _size(lines & texts) <= MAX_REMAINING_SHARE * _size(lines)
+    if not lines or _size(lines & texts) > MAX_REMAINING_SHARE * _size(lines):
+        return False
+    runs = set(_runs(lines))
+    return len(runs.intersection(_runs(texts))) < MIN_EDITED_SHARE * len(runs) or not runs
+
+
+def _runs(texts: Iterable[str]) -> Iterator[str]:
+    """Yield all runs of `RUN_CHARS` characters of some texts."""
+    for text in texts:
+        for start in range(len(text) - RUN_CHARS + 1):
+            yield text[start : start + RUN_CHARS]
 
 
 def is_error_page(page: Page, content: str, error: AbstractSet[str]) -> bool:

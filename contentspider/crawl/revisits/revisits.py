@@ -14,13 +14,15 @@ from contentspider.crawl.revisits.due_pages import Lastmods, due_pages
 from contentspider.crawl.revisits.ending import CrawlEnd, no_pause
 from contentspider.crawl.revisits.gone import no_exclusion
 from contentspider.crawl.revisits.knowledge import CrawlKnowledge
+from contentspider.crawl.revisits.moved_hosts import MIN_SHARE, texts_read
 from contentspider.crawl.revisits.refilter import Refilter
 from contentspider.crawl.revisits.replaced import ReplacedPages
 from contentspider.ground.errors import StateError
-from contentspider.recrawl.changes import BY_FIELDS, BY_PAGE, CHANGED, LIVE, MOVED, REFILTERED
+from contentspider.recrawl.changes import BY_FIELDS, BY_PAGE, CHANGED, LIVE, MOVED
 from contentspider.recrawl.difference import layout_hash, text_hash
 from contentspider.recrawl.judge import judge
 from contentspider.site.models.identity import UNFILTERED, is_site_item, page_id
+from contentspider.state.book.broken import MAX_WAIT
 from contentspider.state.book.contents import PAGE
 from contentspider.state.book.pages import is_live
 from contentspider.state.book.reading import Reading
@@ -63,6 +65,8 @@ class Revisits:
         self._starts = starts
         self._selectors_digest = options.fields_file.selectors_digest
         self.is_first = not self._known.live_count()
+        # The spider reads known pages that no page links to.
+        self.reads_unlinked = True
         distrusted = self._facts.fact(DISTRUSTED_FACT) or []
         self._distrusted = book.sites.distrusted | frozenset(distrusted)
         # The states of the sites that have yielded items.
@@ -87,9 +91,13 @@ class Revisits:
         """Add the states of sites whose items earlier runs of the crawl have yielded."""
         self._states |= states
 
-    def compare(self, fields: dict[str, Any], hand: ItemBinding, state: SiteState) -> bool:
+    def restless(self, site: str) -> Collection[str]:
+        """Return the keys of the slots of a site that alternate, or may turn out to do so."""
+        return self._book.alternating.watched(site)
+
+    def compare(self, fields: dict[str, Any], hand: ItemBinding, state: SiteState) -> None:
         """Write the visit of an item's page, and set the change of the page in the *fields* of the
-        item. Return whether the content changed only because the model has.
+        item.
         """
         self._states[state.key] = state
         page, row = hand.page, hand.page_row
@@ -125,7 +133,6 @@ class Revisits:
         fields |= {"first_seen": version.first_seen, "changed_at": version.last_seen}
         if base is not None and change.cause != BY_PAGE:
             fields["changed_at"] = base.changed_at
-        return change.change == REFILTERED
 
     def _stored_number(self, hand: ItemBinding) -> int | None:
         """Return the number of a page's blocks, which are stored if the book has room for them."""
@@ -280,6 +287,28 @@ class Revisits:
             if not is_missing and not self._is_visited(known_page.id):
                 yield known_page.url
 
+    def pages_to_ask(self) -> Iterator[PageVersion]:
+        """Yield the known pages that have not been visited, in the first, second, fourth, eighth
+        and then every sixteenth complete crawl without a link to them.
+        """
+        for known_page in self._known.live() if not self._options.due else ():
+            crawls = known_page.missing + 1
+            is_its_turn = crawls & (crawls - 1) == 0 or crawls % MAX_WAIT == 0
+            if is_site_item(known_page.url) or not is_its_turn:
+                continue
+            if not self._is_visited(known_page.id):
+                yield known_page
+
+    def without_moved(self, pages: Collection[PageVersion]) -> list[str]:
+        """Return the addresses of *pages* of a host that the crawl has left. Pages whose texts
+        another host has now are left out: `LeftHosts` finds them.
+        """
+        texts = {page.text_hash for page in pages}
+        found = texts_read(self._book, texts)
+        if len(found) < MIN_SHARE * len(pages):
+            found = set()
+        return [page.url for page in pages if page.text_hash not in found]
+
     async def end(
         self, ending: Ending, exclusion: Exclusion = no_exclusion, pause: ProgressPause = no_pause
     ) -> Counter[str]:
@@ -300,6 +329,7 @@ class Revisits:
             self.lastmods,
         )
         end.state_of, end.distrusted, end.stale = self.state_of, self._distrusted, self.stale
+        end.reads_unlinked = self.reads_unlinked
         return await end.write(ending, exclusion, self._starts, pause)
 
 

@@ -34,7 +34,8 @@ class Settlement:
     """Filters stored pages again by the present models, and writes the results into the *book*.
 
     Other models had filtered these pages, in this crawl or before. Only `settle` changes the result
-    of a stored page.
+    of a stored page. If the crawl wants items of changed pages only (*only_changed*), items of
+    pages that turn out to be unchanged are left out.
     """
 
     def __init__(
@@ -44,7 +45,9 @@ class Settlement:
         refilter: Refilter,
         comparison: PageComparison,
         knowledge: CrawlKnowledge,
+        only_changed: bool,
     ) -> None:
+        self._only_changed = only_changed
         self._book = book
         self._states = states
         self._refilter = refilter
@@ -167,7 +170,7 @@ class Settlement:
     ) -> tuple[int, dict[str, Any]] | None:
         """Return the item of a page with other *fields*, and the number of its content. If this
         crawl has released none, because the page seemed unchanged or only the model had changed,
-        that is the last item of the page.
+        that is the last item of the page, which the output gets now if the page is not unchanged.
         """
         items = self._book.items
         released = items.refill(version.id, fields)
@@ -182,7 +185,10 @@ class Settlement:
         item = refilled(item, fields)
         line = json_text(item).encode("utf-8", "replace")
         base = version.page if version.page is not None else version.item
-        return self._book.contents.put(ITEM, line, base), item
+        number = self._book.contents.put(ITEM, line, base)
+        if change.change != UNCHANGED:
+            items.revive(version.id, UNCHANGED, item, number)
+        return number, item
 
     async def judge_again(self, stale: set[str], pause: Pause) -> None:
         """Judge the visits again that the knowledge of the whole crawl may explain in another way.
@@ -204,10 +210,19 @@ class Settlement:
         """Write another judgement of a visit, whose content stays."""
         known = self._book.pages.known(version.id)
         if change.change == UNCHANGED and known is not None:
-            # Its last item stays, if the metadata are the same.
+            # Its last item stays, if the fields of the new one are the same.
             version = replace(version, item=known.item, item_hash=known.item_hash, seq=known.seq)
+        is_unwanted = self._only_changed and change.change == UNCHANGED
+        if is_unwanted and self._book.items.leave_out(version.id, UNCHANGED):
+            version = replace(version, item_state=PENDING)
         version = self._book.visits.revise(version, visit, change)
-        released = self._book.items.released(version.id)
+        fields = _told(change) | {"changed_at": version.changed_at}
+        state = self._states.get(version.site)
+        if change.change == UNCHANGED and state is not None and state.keeps_content:
+            fields |= self._book.known.same_content(
+                version.id, version.content_hash, state.reading_key
+            )
+        released = self._book.items.refill(version.id, fields)
         if released is not None and version.item_state == RELEASED:
             number, item = released
             version = self._book.visits.with_item(version, item, number)

@@ -6,15 +6,19 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
+from urllib.parse import urljoin
 
 from contentspider.recrawl.alternating import (
+    CRAWLS,
     MAX_PAGES,
-    MIN_SHARE,
+    WATCHED_SHARE,
     AlternatingSlots,
     SlotTexts,
+    is_watched,
     slot_texts,
 )
 from contentspider.recrawl.places import UNKNOWN, slot_key
+from contentspider.site.models.identity import page_id
 from contentspider.site.models.record import page_language
 from contentspider.state.book.pages import load_facts
 
@@ -34,7 +38,7 @@ MAX_UNCHANGED = 100  # unchanged pages of a site, to estimate on how many pages 
 @dataclass(frozen=True, slots=True)
 class WatchedSlots:
     """The slots of a site that alternate, their *names* by key, and the *histories* of all slots
-    that may turn out to do so.
+    that may turn out to do so: their texts differed on many pages in one of the last crawls.
     """
 
     names: Mapping[str, str]
@@ -44,12 +48,13 @@ class WatchedSlots:
 @dataclass
 class _Site:
     """The visited pages of a site that differ in slots: their *count*, how many *differ* in each
-    slot, and the ids of the *first* of them.
+    slot, and the ids of the *first* of them. *still* has the ids of some pages that do not.
     """
 
     count: int = 0
     differ: Counter[str] = field(default_factory=Counter)
     first: list[str] = field(default_factory=list)
+    still: list[str] = field(default_factory=list)
 
 
 class SlotWatch:
@@ -63,7 +68,7 @@ class SlotWatch:
         self._sites: dict[str, _Site] = defaultdict(_Site)
 
     def add(self, version: PageVersion, slots: Iterable[str]) -> None:
-        """Add a visited page that differs in *slots* from its last visit."""
+        """Add a visited page whose content differs in *slots* from its last visit."""
         keys = [key for key in slots if key != UNKNOWN]
         if keys:
             site = self._sites[version.site]
@@ -80,56 +85,67 @@ class SlotWatch:
 
     async def _watched(self, name: str, site: _Site, pause: Pause) -> WatchedSlots:
         stored = self._book.alternating.histories(name)
-        often = await self._often(name, site, stored.keys(), pause)
-        histories = {key: stored.get(key, {}) for key in often}
-        slots = AlternatingSlots(histories)
+        keys = stored.keys() | await self._often(name, site, pause)
+        histories = {key: stored.get(key, {}) for key in keys}
+        alternated = self._book.alternating.slots().get(name, ())
+        slots = AlternatingSlots(histories, alternated, self._on_front(site))
         known = {page for history in histories.values() for page in history}
-        for page_id in sorted(known.union(site.first)) if often else ():
-            version = self._book.pages.found(page_id)
+        for number in sorted(known.union(site.first, site.still)) if histories else ():
+            version = self._book.pages.found(number)
             if version is not None and version.page is not None:
                 with self._refilter.keeping(version.url):
                     slots.add(self._extend(histories, version))
             await pause()
-        return WatchedSlots({slot_key(slot): slot for slot in slots.slots()}, histories)
+        names = {slot_key(slot): slot for slot in slots.slots()}
+        since = self._book.runs.crawl - CRAWLS
+        watched = {key: history for key, history in histories.items() if is_watched(history, since)}
+        return WatchedSlots(names, watched)
 
-    async def _often(
-        self, name: str, site: _Site, known: Collection[str], pause: Pause
-    ) -> set[str]:
-        """Return the keys of the slots that differ on most pages that have them, and of the *known*
-        slots that no page has at present.
-        """
+    def _on_front(self, site: _Site) -> Collection[str]:
+        """Return the keys of the slots of the front page of a site, if the crawl has visited it."""
+        differing = self._book.pages.found(site.first[0])
+        front = differing and self._book.pages.found(page_id(urljoin(differing.url, "/")))
+        if not front or front.page is None:
+            return ()
+        with self._refilter.keeping(front.url):
+            return self._texts(front, is_before=False).keys()
+        return ()
+
+    async def _often(self, name: str, site: _Site, pause: Pause) -> set[str]:
+        """Return the keys of the slots that differ on many pages that have them."""
         unchanged = self._book.pages.visit_count(name) - site.count
-        sampled, having = 0, Counter[str]()
+        having = Counter[str]()
         for version in self._book.pages.all_found("AND site = ? AND origin = 'visit'", name):
-            if sampled == min(MAX_UNCHANGED, unchanged):
+            if len(site.still) == min(MAX_UNCHANGED, unchanged):
                 break
             if not _differs(version):
-                sampled += 1
+                site.still.append(version.id)
                 with self._refilter.keeping(version.url):
                     having.update(self._texts(version, is_before=False).keys())
             await pause()
-        having_all = {key: count * unchanged / sampled for key, count in having.items()}
-        often = {
+        having_all = {key: n * unchanged / len(site.still) for key, n in having.items()}
+        return {
             key
             for key, count in site.differ.items()
-            if count >= MIN_SHARE * (count + having_all.get(key, 0))
+            if count >= WATCHED_SHARE * (count + having_all.get(key, 0))
         }
-        return often | {key for key in known if key not in site.differ and key not in having}
 
     def _extend(
         self, histories: Mapping[str, dict[str, dict[int, tuple[bytes, ...]]]], version: PageVersion
     ) -> dict[str, SlotTexts]:
-        """Add the lines of a visited page to the *histories*; return its texts by slot."""
+        """Add the lines of a visited page to the *histories*; return its texts by slot, also of the
+        slots that it had at the last visit only.
+        """
         crawl = self._book.runs.crawl
         now, before = (self._texts(version, is_before) for is_before in (False, True))
-        for key in histories.keys() & now.keys():
-            pages = histories[key]
-            if version.id in pages or len(pages) < MAX_PAGES:
+        texts = {**before, **now}
+        for key, pages in histories.items():
+            if version.id in pages or (key in texts and len(pages) < MAX_PAGES):
                 visits = pages.setdefault(version.id, {})
-                if not visits and key in before:
-                    visits[crawl - 1] = before[key].keys
-                visits[crawl] = now[key].keys
-        return now
+                if not visits and before:
+                    visits[crawl - 1] = before[key].keys if key in before else ()
+                visits[crawl] = now[key].keys if key in now else ()
+        return texts
 
     def _texts(self, version: PageVersion, is_before: bool) -> dict[str, SlotTexts]:
         """Return the texts of a visited page by slot; with *is_before*, the texts of the version
@@ -148,6 +164,7 @@ class SlotWatch:
 
 def _differs(version: PageVersion) -> bool:
     try:
-        return bool(version.facts and load_facts(version.facts).slots)
+        facts = load_facts(version.facts) if version.facts else None
+        return facts is not None and bool(facts.slots or facts.recut)
     except ValueError:
         return True

@@ -88,7 +88,8 @@ class DiscoverySpider(Spider):
             self.probed.add(folder)
             meta = {"handle_httpstatus_list": list(NOT_THERE)}
             probe = folder + name if "#" in folder else join(folder, name)
-            yield self._request(probe, self.parse_probe, meta, priority=20)
+            # It may be redirected to a page that has been requested, such as a form to log in.
+            yield self._request(probe, self.parse_probe, meta, priority=20, dont_filter=True)
 
     def _request(
         self, address: str, callback: Callable[..., Any], meta: dict[str, Any], **fields: Any

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
 from hashlib import blake2b
 from itertools import count
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from contentspider.page.input.page import Page
 
 NUMBER = re.compile(r"\d+")
-MAX_LISTINGS = 10_000  # sequences that are remembered
 # So many pages in a row may repeat the one before them, as empty months of an archive do. On 19
 # whole sites the longest row of pages without new text was 17.
 MAX_GAP = 20
+MAX_GAPS = 10_000  # pages that are remembered
 MAX_LAST_PAGES = 1_000  # sequences whose last page is remembered
 MAX_DIGITS = 6  # of the number of a page in a sequence
 MAX_LABEL_CHARS = 100  # of a text or a link that may only name the number of its page
@@ -55,10 +55,8 @@ class Duplicates:
         # Owners of claims by responses without a row in the book: -1, -2, ...
         self._rowless_owners = count(1)
         self._unknown: set[str] = set()
-        # Sequences of pages that have led to other pages.
-        self._listings: LocalCache[str, None] = LocalCache(MAX_LISTINGS)
         # By page that repeats the one before it, how many pages do so in a row.
-        self._gaps: LocalCache[str, int] = LocalCache(MAX_LISTINGS)
+        self._gaps: LocalCache[str, int] = LocalCache(MAX_GAPS)
         # By sequence, its last page that repeated none.
         self._last: LocalCache[str, _Last] = LocalCache(MAX_LAST_PAGES)
         # The claims of the last page and address, which are needed several times.
@@ -172,40 +170,89 @@ class Duplicates:
         return True
 
     def repeats(
-        self, address: str, previous: str, page: Page, row: int, new_links: Iterable[str]
+        self, address: str, previous: str, page: Page, row: int, links: Sequence[str]
     ) -> Repeat:
         """Tell whether a page has nothing but the text of the page before it in a sequence, at the
         address *previous*: beyond the last page, some sites repeat it, or say that there is none.
-        A page with *new_links*, but to its own sequence, has more. A short text is not enough,
-        unless the sequence has led to other pages: photos may have the same text.
+        *links* are the links of the page that no other page had. One that is not queued and leads
+        out of the sequence shows that the page has more. A short text is not enough, unless the
+        sequence has led to other pages: photos may have the same text.
         """
         place = _Numbered.read(address)
-        if place is None or as_known(page) is not None:
+        if place is None:
             return Repeat.NO
         sequence = place.sequence
-        if any(_sequence_of(link) != sequence for link in new_links):
-            self._listings[sequence] = None
-            return Repeat.NO
-        is_long = sum(len(block.text) for block in page.content.blocks) >= MIN_TEXT_CHARS
-        may_repeat = is_long or sequence in self._listings
+        others = [link for link in links if _sequence_of(link) != sequence]
         is_next = _sequence_of(previous) == sequence
+        if others and (is_next or len(others) < len(links)):
+            self._note_listing(sequence, row)
+        if as_known(page) is not None:
+            return Repeat.NO
         key = _key(_sequence_text(place, page))
         with self._keeper.guarded:
-            is_known = self._keeper.book.claims.has([key], row)
-            if is_known or (is_next and self._is_known(previous, key)):
-                self._keeper.book.claims.claim([key], row)
-                may_repeat = may_repeat and is_next
-                return self._gap_or_end(address, previous, key) if may_repeat else Repeat.NO
-            self._keeper.book.claims.claim([key], row)
-        self._note_last(sequence, key, page)
-        return Repeat.NO
+            claims = self._keeper.book.claims
+            is_known = claims.has([key], row) or (is_next and self._is_known(previous, key))
+            claims.claim([key], row)
+            if is_known and not self._has_new(others):
+                is_long = sum(len(block.text) for block in page.content.blocks) >= MIN_TEXT_CHARS
+                if not is_next or not (is_long or self._is_listing(sequence)):
+                    return Repeat.NO
+                claims.claim([_again(key)], row)
+                return self._gap_or_end(address, previous, key)
+        if is_next:
+            self._read_last(previous)
+        last = self._note_last(sequence, key, page)
+        is_empty = is_next and last.own < MIN_TEXT_CHARS and self._is_listing(sequence)
+        goes_on = place._replace(number=place.number + 1).address in links
+        # Links that no other page had lead to entries, also if a sitemap has named them.
+        return Repeat.MAYBE if is_empty and goes_on and not others else Repeat.NO
 
-    def _note_last(self, sequence: str, key: bytes, page: Page) -> None:
+    def _note_listing(self, sequence: str, row: int) -> None:
+        """Note in the book, where a resumed crawl finds it, that pages of a sequence have led to
+        other pages.
+        """
+        key = _key(f"listing {sequence}")
+        with self._keeper.guarded:
+            claims = self._keeper.book.claims
+            if not claims.has([key], row):
+                claims.claim([key], row)
+
+    def _is_listing(self, sequence: str) -> bool:
+        """Tell whether pages of a sequence have led to other pages."""
+        return self._keeper.book.claims.has([_key(f"listing {sequence}")], 0)
+
+    def _has_new(self, links: Iterable[str]) -> bool:
+        return any(not self._keeper.is_queued(link) for link in links)
+
+    def defer_for_next(self, address: str, page: Page, row: int | None) -> bool:
+        """Defer a page that may be the first beyond the last one of its sequence. If another page
+        repeats it, the crawl yields neither. Return whether the page waits.
+        """
+        place = _Numbered.read(address)
+        if row is None or place is None or not self._keeper.addresses.may_wait:
+            return False
+        self.defer(row, "the next page may repeat it")
+        key = _key(_sequence_text(place, page))
+        self._keeper.addresses.expect_copy(row, address, [_again(key)])
+        return True
+
+    def _note_last(self, sequence: str, key: bytes, page: Page) -> _Last:
         """Note a page of a sequence that repeats none."""
         texts = {hash(block.text): len(block.text) for block in page.content.blocks}
         before = self._last.get(sequence)
         own = sum(texts[text] for text in texts.keys() - before.texts) if before else 0
-        self._last[sequence] = _Last(key, set(texts), own)
+        last = self._last[sequence] = _Last(key, set(texts), own)
+        return last
+
+    def _read_last(self, address: str) -> None:
+        """Note the last pages of a sequence up to an *address* that were not sent again."""
+        place = _Numbered.read(address)
+        if place is None or place.sequence in self._last:
+            return
+        for number in (place.number - 1, place.number):
+            known = place._replace(number=number)
+            if page := self._unsent_page(known.address):
+                self._note_last(known.sequence, _key(_sequence_text(known, page)), page)
 
     def _gap_or_end(self, address: str, previous: str, key: bytes) -> Repeat:
         """Tell whether a sequence ends with a page that repeats the one before it. The repetition
@@ -213,12 +260,7 @@ class Duplicates:
         as an empty month, unless `MAX_GAP` are in a row.
         """
         count = self._gaps[address] = self._gaps.get(previous, 0) + 1
-        place = _Numbered.read(previous)
-        if place is not None and place.sequence not in self._last:
-            for number in (place.number - 1, place.number):
-                known = place._replace(number=number)
-                if page := self._unsent_page(known.address):
-                    self._note_last(known.sequence, _key(_sequence_text(known, page)), page)
+        self._read_last(previous)
         last = self._last.get(_sequence_of(address))
         is_of_last = last is not None and last.key == key and last.own >= MIN_TEXT_CHARS
         return Repeat.END if is_of_last or count >= MAX_GAP else Repeat.GAP
@@ -269,10 +311,17 @@ def _key(claim: str) -> bytes:
     return blake2b(claim.encode("utf-8", "replace"), digest_size=12).digest()
 
 
-class Repeat(Enum):
-    """Whether a page repeats the one before it in a sequence, and the sequence ends there."""
+def _again(key: bytes) -> bytes:
+    """Return the claim of the pages that repeat a page of a sequence."""
+    return b"again" + key
 
-    NO, GAP, END = range(3)
+
+class Repeat(Enum):
+    """Whether a page repeats the one before it in a sequence, and the sequence ends there. `MAYBE`
+    is a page without a text of its own: the next page may repeat it.
+    """
+
+    NO, MAYBE, GAP, END = range(4)
 
 
 class _Last(NamedTuple):
@@ -304,8 +353,8 @@ class _Numbered(NamedTuple):
 
     @classmethod
     def read(cls, address: str) -> _Numbered | None:
-        """Return the parts of an address; None if it has no number, or if its last number has more
-        than `MAX_DIGITS` digits.
+        """Split an address at its last number. Return None without a number, or if it has more than
+        `MAX_DIGITS` digits.
         """
         last = next(reversed(list(NUMBER.finditer(address))), None)
         if last is None or len(last[0]) > MAX_DIGITS:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from scrapy.utils.datatypes import LocalCache
 
-from contentspider.state.outcome import DOCUMENTS_LEFT_STAT, ROUTES_LEFT_STAT
+from contentspider.state.outcome import DOCUMENTS_LEFT_STAT, IMPOSSIBLE_STAT, ROUTES_LEFT_STAT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -23,6 +23,7 @@ MESSAGES = {
         "links to documents such as %s are not followed: pip install"
         " 'contentspider[documents]' reads PDF and office files"
     ),
+    IMPOSSIBLE_STAT: "links such as %s are not followed: they name no host that can exist",
     ROUTES_LEFT_STAT: (
         "links to routes of scripts such as %s are not followed, because their page was not"
         " rendered: crawl with --render auto, or with --render always if that does not follow"

@@ -113,7 +113,7 @@ class OwnTexts:
 
     def headers(self, address: str) -> dict[str, str]:
         """Return the headers that request a source only if it has changed since the last crawl."""
-        previous = self._previous(address) if self._keeper.options.conditional else None
+        previous = self._previous(address)
         return conditional_headers(previous) if previous is not None and previous.texts else {}
 
     async def store_answer(self, response: Response) -> list[str]:

@@ -38,7 +38,7 @@ logger = logging.getLogger(__name__)
 MAX_SITEMAP_BYTES = 60_000_000  # unpacked; the protocol allows 50 MB, a larger file is a zip bomb
 MAX_SITEMAP_TAGS = 2_500_000  # 50,000 pages with 20 links each; a tag takes 110 bytes
 MAX_SITEMAP_LINES = 250_000  # lines of a plain text sitemap; the protocol allows 50,000
-FEED_START = re.compile(rb"<(?:rdf:RDF|rss|feed)[\s>]")
+FEED_START = re.compile(rb"<(?:\w+:)?(?:RDF|rss|feed)[\s>]")
 FEED_START_BYTES = 2_000
 # A tag after an optional byte order mark. The zero bytes match UTF-16.
 MARKUP_START = re.compile(rb"[\xef\xbb\xbf\xfe\xff\0\s]*<")
@@ -235,7 +235,7 @@ def listed_addresses(text: str) -> Iterator[str]:
     """Yield the addresses of a plain text sitemap, which has one in each line. Raises `ValueError`
     after `MAX_SITEMAP_LINES` lines.
     """
-    for number, line in enumerate(StringIO(text)):
+    for number, line in enumerate(StringIO(text, newline=None)):
         if number == MAX_SITEMAP_LINES:
             raise ValueError(f"it has more than {MAX_SITEMAP_LINES:,} lines")
         address = clean_address(line.strip())

@@ -30,6 +30,7 @@ from contentspider.crawl.base.links import (
     Head,
     caching_resolver,
     header_links,
+    impossible_links,
     link_texts,
     read_head,
     route_links,
@@ -42,7 +43,7 @@ from contentspider.crawl.base.meta import (
     ROW_META_KEY,
     START_META_KEY,
 )
-from contentspider.crawl.base.outcomes import RENDERED
+from contentspider.crawl.base.outcomes import EMPTY, RENDERED
 from contentspider.crawl.learning.holder import ItemHolder
 from contentspider.crawl.middlewares.conditional import (
     CONDITIONAL_ORDER,
@@ -72,21 +73,20 @@ from contentspider.crawl.spider.sitemaps import SitemapReader, is_feed
 from contentspider.crawl.spider.traps import Traps
 from contentspider.ground.addresses import (
     clean_address,
-    is_web_address,
     join,
     origin_of,
     page_address,
     route_of,
 )
 from contentspider.ground.errors import ContentSpiderError
-from contentspider.ground.scope import Scope, several, with_scheme
+from contentspider.ground.scope import Scope, several, start_problem, with_scheme
 from contentspider.ground.sites import SiteKeys
-from contentspider.ground.terminal import printable
 from contentspider.page.input.documents import can_read
 from contentspider.site.models.identity import page_id
 from contentspider.state.crawls.books import name_of
 from contentspider.state.outcome import (
     DOCUMENTS_LEFT_STAT,
+    IMPOSSIBLE_STAT,
     KNOWN_BROKEN,
     NOT_RENDERED,
     ROUTES_LEFT_STAT,
@@ -108,7 +108,6 @@ SESSIONS_FACT = "sessions"  # the parameters that a crawl has found to be sessio
 DOUBTED_PRIORITY = -1  # pages that are linked only from copies come after all other pages
 KNOWN_PRIORITY = -1  # known pages come after new pages and linked pages
 MAX_RECENT = 50_000
-EMPTY = "empty"  # the answer lacks a body
 NOINDEX_ADVICE = (
     ". Such requests are obeyed by default; on a site of your own set"
     " -s CONTENTSPIDER_OBEY_META_ROBOTS=False"
@@ -133,6 +132,7 @@ class SiteSpider(DiscoverySpider):
     unread: UnreadPages
     left_documents: LeftLinks
     left_routes: LeftLinks
+    impossible_links: LeftLinks
     obeys_pages: bool
 
     def __init__(
@@ -147,13 +147,14 @@ class SiteSpider(DiscoverySpider):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        starts = [with_scheme(part) for part in re.split(r"\s+|,(?=\s*https?://)", url) if part]
+        parts = [part for part in re.split(r"\s+|,(?=\s*https?://)", url) if part]
+        starts = [with_scheme(part) for part in parts]
         if not starts:
             raise ValueError(
                 "the site spider needs an address: scrapy crawl site -a url=https://example.org"
             )
-        if wrong := [address for address in starts if not is_web_address(address)]:
-            raise ContentSpiderError(f"{printable(wrong[0])!r} is not the address of a website")
+        if problem := next(filter(None, map(start_problem, parts)), ""):
+            raise ContentSpiderError(problem)
         self.credentials = Credentials()
         self.start_urls = self.credentials.take(starts)
         self.max_pages = int(max_pages)
@@ -221,6 +222,7 @@ class SiteSpider(DiscoverySpider):
         self.unread = UnreadPages(keeper.stats)
         self.left_documents = LeftLinks(keeper.stats, DOCUMENTS_LEFT_STAT)
         self.left_routes = LeftLinks(keeper.stats, ROUTES_LEFT_STAT)
+        self.impossible_links = LeftLinks(keeper.stats, IMPOSSIBLE_STAT)
         self.duplicates = Duplicates(keeper, self.keys.key)
         self.own_texts = OwnTexts(keeper, self.scope, self.keys)
         self.sitemap_reader = SitemapReader(self.crawler, keeper)
@@ -377,9 +379,9 @@ class SiteSpider(DiscoverySpider):
         repeat = self._repeats(response, page, links)
         if head is not None and head.has_frames and not page.content.blocks:
             self._skip(response, "frames")
-        elif repeat != Repeat.NO:
+        elif repeat in (Repeat.GAP, Repeat.END):
             self._skip(response, "duplicate")
-        else:
+        elif repeat != Repeat.MAYBE or not self._waits_for_next(response, page, robots):
             yield from self._items(response, page, robots)
         follows = self._may_follow(response, robots)
         if head is not None and (is_start or follows):
@@ -410,12 +412,13 @@ class SiteSpider(DiscoverySpider):
         row = response.meta.get(ROW_META_KEY)
         if START_META_KEY in response.meta or row is None:
             return Repeat.NO
-        new_links = (
-            link
-            for link in links
-            if link not in self._recent and self.scope.has(link) and not self.keeper.is_queued(link)
-        )
-        return self.duplicates.repeats(response.url, referer_of(response), page, row, new_links)
+        unseen = [link for link in links if link not in self._recent and self.scope.has(link)]
+        return self.duplicates.repeats(response.url, referer_of(response), page, row, unseen)
+
+    def _waits_for_next(self, response: Response, page: Page, robots: Collection[str]) -> bool:
+        """Have a page wait for the next one of its sequence; tell whether it waits."""
+        row = response.meta.get(ROW_META_KEY)
+        return NOINDEX not in robots and self.duplicates.defer_for_next(response.url, page, row)
 
     def _withhold(self, response: HtmlResponse, head: Head | None) -> None:
         """Note which header or tag asks not to index a start page."""
@@ -581,6 +584,7 @@ class SiteSpider(DiscoverySpider):
         is_rendered = RENDERED in response.flags
         if not is_rendered:
             self.left_routes.note(route_links(head), self.scope.has)
+        self.impossible_links.note(impossible_links(head), bool)
         head.anchors.extend((address, "", "") for address in self._further_pages(response, head))
         options = self.obeys_pages, self.reads_documents, self._resolve
         links = link_texts(head, *options, routes=is_rendered)
@@ -610,8 +614,8 @@ class SiteSpider(DiscoverySpider):
         """Return the request of a known page without links to it; None if it is out of scope."""
         if not self.scope.has(address):
             return None
-        # Without a browser its request equals that of its document, and yet it must be queued: then
-        # `skip_reason` records why it is not read.
+        # Without a browser, the duplicate filter takes the page ``/#/tea`` for ``/``. It is queued
+        # nevertheless, so that `skip_reason` records why it is not read.
         meta, is_unread = {ORPHAN_META_KEY: True}, self._needs_browser(address)
         return self._page_request(address, KNOWN_PRIORITY, meta, dont_filter=is_unread)
 

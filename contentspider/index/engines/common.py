@@ -91,7 +91,7 @@ class ServerEngine(Engine):
     snippets decide.
     """
 
-    older_schemas = (7,)  # schema 8 changed our own words only
+    older_schemas = (7, 8, 9)  # later schemas changed our own words only
 
     def _search_words(self, query: Query) -> Results:
         if not query.words.strip():

@@ -35,6 +35,7 @@ from contentspider.index.engines.common import (
 )
 from contentspider.index.errors import EngineDownError, EngineError, redacted_url, retry_after_secs
 from contentspider.index.filters import PAGE_DATE
+from contentspider.index.marks import Manifest, SchemaMismatchError
 from contentspider.index.own_fields import ORDER, OWN, TEXT
 from contentspider.index.schema import (
     DATE_FIELDS,
@@ -44,8 +45,6 @@ from contentspider.index.schema import (
     TEXT_FIELDS,
     Document,
     DocumentState,
-    Manifest,
-    SchemaMismatchError,
 )
 
 if TYPE_CHECKING:

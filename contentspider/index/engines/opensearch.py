@@ -26,6 +26,7 @@ from contentspider.index.engines.common import (
 )
 from contentspider.index.errors import EngineDownError, EngineError, is_temporary, redacted_url
 from contentspider.index.filters import PAGE_DATE, utc_text
+from contentspider.index.marks import Manifest, SchemaMismatchError
 from contentspider.index.own_fields import DATE, NUMBER, ORDER, OWN, TEXT
 from contentspider.index.schema import (
     DEMOTED_TYPES,
@@ -37,8 +38,6 @@ from contentspider.index.schema import (
     Document,
     DocumentState,
     Kind,
-    Manifest,
-    SchemaMismatchError,
     join_lines,
 )
 

@@ -30,6 +30,7 @@ from contentspider.index.engines.postgresql_filters import (
     without_nul,
 )
 from contentspider.index.errors import EngineDownError, EngineError, redacted_url
+from contentspider.index.marks import Manifest, SchemaMismatchError
 from contentspider.index.own_fields import TEXT
 from contentspider.index.schema import (
     DATE_FIELDS,
@@ -43,10 +44,9 @@ from contentspider.index.schema import (
     Document,
     DocumentState,
     Kind,
-    Manifest,
-    SchemaMismatchError,
 )
-from contentspider.index.term_engine import MAX_TITLES, TITLE_SCORE, TermEngine
+from contentspider.index.term_engine import MAX_TITLES, TermEngine
+from contentspider.index.titles import NAMED_SCORE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -85,6 +85,7 @@ WEIGHTS = [
 # their order has its score multiplied.
 PHRASED = "".join(letter for weight, letter in LETTERS.items() if weight > min(LETTERS))
 PHRASE_WEIGHT = 2.0
+SCALE = 500.0  # makes scores of words as large as in other engines (see `Titled`)
 TITLE_LETTER = LETTERS[FIELDS_BY_NAME["title"].weight]  # no other text has it
 COLUMNS = sql.SQL(", ").join(map(sql.Identifier, FIELDS_BY_NAME))
 STATE = sql.SQL(", ").join(map(sql.Identifier, STATE_FIELDS))
@@ -313,14 +314,24 @@ class PostgreSQLEngine(TermEngine):
         )
         return {row["word"]: row["documents"] for row in rows}
 
-    def _titles_with(
+    def _titles_with(self, wholes: Iterable[str], query: Query) -> Iterable[tuple[str | int, str]]:
+        return self._titles(_any_title(wholes), query, sql.SQL("-length(title)"))
+
+    def _titles_beginning(
         self, phrase: tuple[str, ...], query: Query
     ) -> Iterable[tuple[str | int, str]]:
-        conditions, values = _conditions(query, _phrase(phrase, TITLE_LETTER))
+        return self._titles(_phrase(phrase, TITLE_LETTER), query, sql.SQL("length(title)"))
+
+    def _titles(
+        self, words: str, query: Query, order: sql.Composable
+    ) -> list[tuple[str | int, str]]:
+        """Return id and title of the first `MAX_TITLES` pages, in an *order*, that match the
+        filters of a query and the tsquery *words*.
+        """
+        conditions, values = _conditions(query, words)
         rows = self._execute(
-            "SELECT id, title FROM {table} WHERE {conditions} ORDER BY length(title), id"
-            " LIMIT %(most)s",
-            {"conditions": conditions},
+            "SELECT id, title FROM {table} WHERE {conditions} ORDER BY {order}, id LIMIT %(most)s",
+            {"conditions": conditions, "order": order},
             most=MAX_TITLES,
             **values,
         )
@@ -329,7 +340,8 @@ class PostgreSQLEngine(TermEngine):
     def _search_terms(
         self, query: Query, groups: Sequence[Sequence[Term]], titles: Titled
     ) -> Results:
-        words = " | ".join(f"({' & '.join(map(_match_term, terms))})" for terms in groups)
+        alternatives = [f"({' & '.join(map(_match_term, terms))})" for terms in groups]
+        words = " | ".join(filter(None, [*alternatives, _any_title(titles.titles)]))
         conditions, values = _conditions(query, words)
         parts = {
             "conditions": conditions,
@@ -344,23 +356,25 @@ class PostgreSQLEngine(TermEngine):
         )
         rows = self._execute(
             "SELECT {columns},"
-            " sqrt(ts_rank_cd(%(weights)s::real[], words, %(words)s::tsquery, 1)::float8)"
+            " %(scale)s"
+            " * sqrt(ts_rank_cd(%(weights)s::real[], words, %(words)s::tsquery, 1)::float8)"
             " * ts_rank(%(weights)s::real[], words, %(words)s::tsquery, 1)::float8"
             " * CASE WHEN words @@ %(phrases)s::tsquery THEN %(phrase_weight)s ELSE 1 END"
             " * CASE WHEN page_type = ANY(%(demoted)s) THEN %(demoted_weight)s ELSE 1 END"
-            " + CASE WHEN id = ANY(%(equal)s) THEN 2 * %(title_score)s"
-            " WHEN id = ANY(%(alike)s) THEN %(title_score)s ELSE 0 END AS score"
+            " + CASE WHEN words @@ %(wholes)s::tsquery THEN %(named_score)s ELSE 0 END"
+            " + coalesce((%(title_scores)s::jsonb ->> id)::float8, 0) AS score"
             " FROM {table} WHERE {conditions} ORDER BY {order}score DESC, id"
             " LIMIT %(limit)s OFFSET %(offset)s",
             parts,
             weights=WEIGHTS,
+            scale=SCALE,
             demoted=list(DEMOTED_TYPES),
             demoted_weight=DEMOTED_WEIGHT,
-            equal=list(titles.equal),
-            alike=list(titles.alike),
-            title_score=TITLE_SCORE,
+            title_scores=Json(dict(titles.scores)),
             phrases=" | ".join(_first_forms(terms) for terms in groups if len(terms) > 1),
             phrase_weight=PHRASE_WEIGHT,
+            wholes=" | ".join(map(_lexeme, titles.wholes)),
+            named_score=NAMED_SCORE,
             limit=query.limit,
             offset=query.offset,
             **values,
@@ -483,6 +497,11 @@ def _match_term(term: Term) -> str:
     return f"({' | '.join(map(_phrase, term))})"
 
 
+def _any_title(wholes: Iterable[str]) -> str:
+    """Return the tsquery for titles that are one of some `whole_text`, "" for none."""
+    return " | ".join(_phrase([whole], TITLE_LETTER) for whole in wholes)
+
+
 def _first_forms(terms: Sequence[Term]) -> str:
     """Return the tsquery for the words of some terms in this order in `PHRASED` texts."""
     return _phrase([word for term in terms for word in term[0]], PHRASED)
@@ -528,7 +547,7 @@ def _vector(own_words: Mapping[str, Sequence[str]]) -> str:
 
 
 def _lexeme(word: str) -> str:
-    return f"'{word}'"  # a word has only letters, digits and marks
+    return f"'{word}'"  # a word has only letters, digits, marks, and `JOINT`
 
 
 def _total_and_facets(

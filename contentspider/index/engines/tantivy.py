@@ -27,6 +27,7 @@ from contentspider.index.engines.tantivy_terms import (
     SCHEMA,
     SHOULD,
     equal,
+    is_page,
     order_path,
     own_path,
     page_id,
@@ -40,15 +41,9 @@ from contentspider.index.engines.tantivy_terms import (
     with_order_value,
 )
 from contentspider.index.errors import EngineDownError, EngineError, IndexDamagedError, redacted_url
+from contentspider.index.marks import Manifest
 from contentspider.index.own_fields import TEXT
-from contentspider.index.schema import (
-    DEMOTED_TYPES,
-    FACETS,
-    TEXT_FIELDS,
-    Document,
-    DocumentState,
-    Manifest,
-)
+from contentspider.index.schema import DEMOTED_TYPES, FACETS, TEXT_FIELDS, Document, DocumentState
 from contentspider.index.term_engine import MAX_TITLES, TermEngine
 
 if TYPE_CHECKING:
@@ -181,7 +176,7 @@ class TantivyEngine(TermEngine):
         with self._reading() as index:
             searcher = index.searcher()
             pages = _pages_with_ids(searcher, ids, equal(KIND, PAGE))
-            return {name: to_record(searcher.doc(address)) for name, address in pages.items()}
+            return {name: to_record(document) for name, document in pages.items()}
 
     def damage(self) -> Sequence[str]:
         """See `Engine.damage`. tantivy writes checksums into its files, but does not read them."""
@@ -215,19 +210,30 @@ class TantivyEngine(TermEngine):
                 counts.update(dict(searcher.terms_with_prefix(text.name, prefix)))
         return counts
 
-    def _titles_with(
+    def _titles_with(self, wholes: Iterable[str], query: Query) -> Iterable[tuple[str | int, str]]:
+        return self._titles([(whole,) for whole in wholes], query)
+
+    def _titles_beginning(
         self, phrase: tuple[str, ...], query: Query
     ) -> Iterable[tuple[str | int, str]]:
+        return self._titles([phrase], query)
+
+    def _titles(
+        self, phrases: Sequence[tuple[str, ...]], query: Query
+    ) -> list[tuple[str | int, str]]:
+        """Return id and title of pages that match the filters of a query, and whose titles have one
+        of the *phrases*: first the rarest phrases, then the shortest titles.
+        """
         with self._reading() as index:
             searcher = index.searcher()
-            hits = searcher.search(to_titles_query(query, phrase), MAX_TITLES, count=False).hits
+            hits = searcher.search(to_titles_query(query, phrases), MAX_TITLES, count=False).hits
             records = [to_record(searcher.doc(address)) for _, address in hits]
         return [(record["id"], record["title"]) for record in records]
 
     def _search_terms(
         self, query: Query, groups: Sequence[Sequence[Term]], titles: Titled
     ) -> Results:
-        pages_query = to_matches_query(query, groups)
+        pages_query = to_matches_query(query, groups, titles)
         with self._reading() as index:
             searcher = index.searcher()
             total = _count(searcher, pages_query)
@@ -455,22 +461,40 @@ def _best_pages(
     and sections. A section may match although its page does not, since formatted content has some
     words that the plain text lacks (the address of a film, for example). Such pages are left out.
     """
-    pages: dict[str, tuple[float, tantivy.DocAddress]] = {}
+    pages: dict[str, tuple[float, tantivy.Document]] = {}
     offset, batch = 0, 2 * count + MIN_HITS
     is_tied, is_last = count > 0, False
     while (len(pages) < count or is_tied) and not is_last:
         hits = searcher.search(query, batch, count=False, offset=offset).hits
         is_last = len(hits) < batch
-        scores: dict[str, float] = {}
-        for score, address in hits:
-            scores.setdefault(page_id(searcher.doc(address)), float(score))
-        places = _pages_with_ids(searcher, scores.keys() - pages.keys(), pages_query)
-        pages |= {name: (scores[name], places[name]) for name in scores if name in places}
+        pages |= _scored_pages(searcher, hits, pages_query, pages.keys())
         least = [score for score, _ in pages.values()][count - 1 : count]
         is_tied = [score for score, _ in hits[-1:]] == least and offset < MAX_TIED
         offset, batch = offset + batch, 2 * batch
     best = sorted(pages.items(), key=lambda page: (-page[1][0], page[0]))[:count]
-    return [Hit(to_record(searcher.doc(address)), score) for _, (score, address) in best]
+    return [Hit(to_record(document), score) for _, (score, document) in best]
+
+
+def _scored_pages(
+    searcher: tantivy.Searcher,
+    hits: Iterable[tuple[float, tantivy.DocAddress]],
+    pages_query: tantivy.Query,
+    known: Collection[str],
+) -> dict[str, tuple[float, tantivy.Document]]:
+    """Return the pages of *hits* that match *pages_query*, but the *known* ones, by their ids. A
+    page has the score of its first hit.
+    """
+    scores: dict[str, float] = {}
+    documents: dict[str, tantivy.Document] = {}
+    for score, address in hits:
+        document = searcher.doc(address)  # takes longer than all else
+        scores.setdefault(page_id(document), float(score))
+        if is_page(document):
+            documents[page_id(document)] = document
+    missing = scores.keys() - documents.keys() - set(known)
+    documents |= _pages_with_ids(searcher, missing, pages_query)
+    new = (name for name in scores if name in documents and name not in known)
+    return {name: (scores[name], documents[name]) for name in new}
 
 
 def _sorted_hits(
@@ -503,15 +527,16 @@ def _sorted_hits(
 
 def _pages_with_ids(
     searcher: tantivy.Searcher, ids: Collection[str], pages_query: tantivy.Query
-) -> dict[str, tantivy.DocAddress]:
-    """Return the addresses of the pages with these ids that match a query, by id."""
+) -> dict[str, tantivy.Document]:
+    """Return the documents of the pages with these ids that match a query, by id."""
     if not ids:
         return {}
     # tantivy's query for a set of terms takes seven times as long.
     chosen = tantivy.Query.boolean_query([(SHOULD, equal("id", name)) for name in ids])
     query = tantivy.Query.boolean_query([(MUST, pages_query), (MUST, chosen)])
     hits = searcher.search(query, len(ids), count=False).hits
-    return {page_id(searcher.doc(address)): address for _, address in hits}
+    documents = (searcher.doc(address) for _, address in hits)
+    return {page_id(document): document for document in documents}
 
 
 def _count(searcher: tantivy.Searcher, query: tantivy.Query) -> int:

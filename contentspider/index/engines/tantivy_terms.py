@@ -17,12 +17,13 @@ from contentspider.index.schema import (
     DEMOTED_TYPES,
     DEMOTED_WEIGHT,
     FACETS,
+    NAME_FIELDS,
     STATE_FIELDS,
     TEXT_FIELDS,
     Document,
     DocumentState,
 )
-from contentspider.index.term_engine import TITLE_SCORE
+from contentspider.index.titles import NAMED_SCORE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,14 +34,15 @@ if TYPE_CHECKING:
     from contentspider.index.words import Term
 
 QUERIES, MUST, SHOULD = tantivy.Query, tantivy.Occur.Must, tantivy.Occur.Should
+TEXT_WEIGHTS = {text.name: text.weight for text in TEXT_FIELDS}
 TOKENIZER = "whitespace"
-OTHER_FIELDS = 0.3  # the share of the score of a word in further fields; measured with 0.3 and 1
+OTHER_FIELDS = 0.1  # the share of the score of a word in further fields; measured with 0.1 to 1
 # The smallest and the largest integer, and the first and the last second of dates since 1970.
 INTEGERS = 1 - 2**63, 2**63 - 1
 PAGE_DATES = -62_135_596_800, 253_402_300_799
 # Words of a query that follow each other in the text with at most so many words between them have
-# this weight more: pages whose paragraph is searched win. Measured with weights of 0.25, 0.5 and 1.
-NEAR_WORDS, NEAR_WEIGHT = 30, 0.25
+# this weight more: pages whose paragraph is searched win. Measured with 0.25 to 1.5.
+NEAR_WORDS, NEAR_WEIGHT = (10, 40), 1.5
 # Each page has a document, and so has each of its sections. The field PAGE has the id of the page.
 KIND, PAGE, SECTION = "kind", "page", "section"
 
@@ -79,31 +81,37 @@ def to_query(
     parts = _filters(query)
     if not groups:
         return QUERIES.boolean_query([*parts, (MUST, QUERIES.all_query())])
-    words = QUERIES.boolean_query([(SHOULD, _all_of(terms)) for terms in groups])
-    bonuses = [
-        (SHOULD, QUERIES.const_score_query(_any_page(ids), score))
-        for ids, score in ((titles.equal, 2 * TITLE_SCORE), (titles.alike, TITLE_SCORE))
+    alternatives = [*map(_all_of, groups), *_with_titles(titles)]
+    words = QUERIES.boolean_query([(SHOULD, each) for each in alternatives])
+    bonuses = [(SHOULD, _named(whole)) for whole in titles.wholes]
+    bonuses += [
+        (SHOULD, QUERIES.const_score_query(_any_page([page]), score))
+        for page, score in titles.scores.items()
     ]
     if has_demoted:
         words = _demote_types(words)
     return QUERIES.boolean_query([*parts, (MUST, words), *bonuses])
 
 
-def to_matches_query(query: Query, groups: Sequence[Sequence[Term]]) -> tantivy.Query:
+def to_matches_query(
+    query: Query, groups: Sequence[Sequence[Term]], titles: Titled
+) -> tantivy.Query:
     """Return the query for the pages that `to_query` finds, without scores: it takes a third of the
     time.
     """
     words = QUERIES.all_query()
     if groups:
-        words = QUERIES.boolean_query([(SHOULD, _all_of(terms, False)) for terms in groups])
+        alternatives = [_all_of(terms, False) for terms in groups] + _with_titles(titles)
+        words = QUERIES.boolean_query([(SHOULD, each) for each in alternatives])
     return pages_only(QUERIES.boolean_query([*_filters(query), (MUST, words)]))
 
 
-def to_titles_query(query: Query, phrase: tuple[str, ...]) -> tantivy.Query:
-    """Return the query for pages that match the filters of a query, and whose titles have a
-    *phrase*, the shortest titles first.
+def to_titles_query(query: Query, phrases: Sequence[tuple[str, ...]]) -> tantivy.Query:
+    """Return the query for pages that match the filters of a query, and whose titles have one of
+    the *phrases*. The rarest phrases come first, and then the shortest titles.
     """
-    return pages_only(QUERIES.boolean_query([*_filters(query), (MUST, _form(phrase, "title"))]))
+    titles = QUERIES.boolean_query([(SHOULD, _form(phrase, "title")) for phrase in phrases])
+    return pages_only(QUERIES.boolean_query([*_filters(query), (MUST, titles)]))
 
 
 def _filters(query: Query) -> list[tuple[tantivy.Occur, tantivy.Query]]:
@@ -128,9 +136,23 @@ def _all_of(terms: Sequence[Term], is_scored: bool = True) -> tantivy.Query:
     if is_scored and len(phrase) == len(terms) > 1:
         # Of pages with the same words, pages with the words in this order come first.
         clauses.append((SHOULD, _any_text_field((phrase,))))
-        near = QUERIES.phrase_query(SCHEMA, "content", list(phrase), NEAR_WORDS)
-        clauses.append((SHOULD, QUERIES.boost_query(near, NEAR_WEIGHT)))
+        for most in NEAR_WORDS:
+            near = QUERIES.phrase_query(SCHEMA, "content", list(phrase), most)
+            clauses.append((SHOULD, QUERIES.boost_query(near, NEAR_WEIGHT)))
     return QUERIES.boolean_query(clauses)
+
+
+def _with_titles(titles: Titled) -> list[tantivy.Query]:
+    """Return the queries for the pages that have one of the *titles*, maybe without all words."""
+    return [_form((title,), "title") for title in titles.titles]
+
+
+def _named(text: str) -> tantivy.Query:
+    """Return the query for documents with a title, a heading or a text of a link that is the query
+    (`whole_text`).
+    """
+    forms = [(SHOULD, _form((text,), name)) for name in NAME_FIELDS]
+    return QUERIES.const_score_query(QUERIES.boolean_query(forms), NAMED_SCORE)
 
 
 def order_path(order: Order) -> str:
@@ -200,14 +222,14 @@ def _demote_types(matches: tantivy.Query) -> tantivy.Query:
 
 
 def _any_text_field(term: Term) -> tantivy.Query:
-    """Return the query for any form of a term in any text field.
+    """Return the query for any form of a term in any of the text fields.
 
     The best field counts in full, the others for a share: a word that is in the title, a heading
     and the text is one word.
     """
     forms = [
-        QUERIES.boost_query(_form(phrase, text.name), text.weight)
-        for text in TEXT_FIELDS
+        QUERIES.boost_query(_form(phrase, name), TEXT_WEIGHTS[name])
+        for name in TEXT_WEIGHTS
         for phrase in term
     ]
     return QUERIES.disjunction_max_query(forms, OTHER_FIELDS)
@@ -252,6 +274,11 @@ def page_id(document: tantivy.Document) -> str:
     """Return the id of the page of a document that tantivy returned."""
     page: Any = document.get_first(PAGE)
     return str(page)
+
+
+def is_page(document: tantivy.Document) -> bool:
+    """Tell whether a document that tantivy returned is a page, not a section."""
+    return document.get_first("id") is not None
 
 
 def to_record(document: tantivy.Document) -> dict[str, Any]:

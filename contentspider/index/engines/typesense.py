@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from decimal import Decimal
 from itertools import chain
 from typing import TYPE_CHECKING, Any, cast
@@ -18,6 +20,7 @@ from typesense.configuration import Configuration
 from typesense.exceptions import ObjectAlreadyExists, ObjectNotFound, TypesenseClientError
 from typesense.sync.api_call import ApiCall
 
+from contentspider.ground.counts import counted
 from contentspider.index.engine import Hit, Refusal, Results
 from contentspider.index.engines.common import (
     MARK_END,
@@ -32,6 +35,7 @@ from contentspider.index.engines.common import (
 )
 from contentspider.index.errors import EngineDownError, EngineError, redacted_url, retry_after_secs
 from contentspider.index.filters import PAGE_DATE
+from contentspider.index.marks import Manifest, SchemaMismatchError
 from contentspider.index.own_fields import (
     DATE,
     NUMBER,
@@ -39,6 +43,7 @@ from contentspider.index.own_fields import (
     TEXT,
     with_sortable_integers,
 )
+from contentspider.index.reranking import MAX_RERANKED, reranked
 from contentspider.index.schema import (
     DATE_FIELDS,
     DEMOTED_TYPES,
@@ -47,10 +52,25 @@ from contentspider.index.schema import (
     TEXT_FIELDS,
     Document,
     DocumentState,
-    Manifest,
-    SchemaMismatchError,
     join_lines,
+    valid_utf8,
 )
+from contentspider.index.term_engine import FEW_PAGES
+from contentspider.index.titles import (
+    INSIDE_SCORE,
+    MANY_WORDS,
+    MAX_PAGES,
+    MAX_WORDS,
+    NAMED_SCORE,
+    PART_SCORE,
+    SEPARATOR,
+    WEAK_SEPARATOR,
+    possible_titles,
+    title_parts,
+    title_scores,
+)
+from contentspider.index.words import phrase_of
+from contentspider.page.tree.text import strip_signs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -107,6 +127,9 @@ SEARCH: dict[str, Any] = {
 }
 # Typesense removes symbols from values. Without this list it takes a-b.org for ab.org.
 SYMBOLS = [".", "-", "_", ":", "/", "@"]
+# The score of the first of Typesense's results, in the size of `NAMED_SCORE`, and how fast scores
+# fall. Measured with 30 and 60, 0.2 and 0.5.
+BEST_SCORE, PLACE_SHARE = 30.0, 0.2
 # The most documents that Typesense returns in one response.
 PAGE = 250
 DELETED_AT_ONCE = 100
@@ -232,7 +255,8 @@ class TypesenseEngine(ServerEngine):
             outcomes = [json.loads(line) for line in response.split("\n") if line]
             if len(outcomes) != len(lines):
                 raise EngineDownError(
-                    f"{self._display_url} answered for {len(outcomes)} of {len(lines)} documents"
+                    f"{self._display_url} answered for {len(outcomes)} of"
+                    f" {counted(len(lines), 'documents')}"
                 )
         for document_id, outcome in zip(lines, outcomes, strict=True):
             if not outcome.get("success"):
@@ -273,25 +297,46 @@ class TypesenseEngine(ServerEngine):
         return {document["id"]: _record(document) for document in self._stored(ids)}
 
     def _indexed_languages(self) -> Iterable[str]:
-        return _facet_counts(self._search(q="*", facet_by="language", per_page=0))["language"]
+        return _facet_counts([self._search(q="*", facet_by="language", per_page=0)])["language"]
 
     def _search_server(self, query: Query, words: Sequence[str]) -> Results:
-        filters = [
-            f"{name}:=[{','.join(map(_literal, values))}]"
-            for name, values in query.conditions.items()
-        ]
-        filters += [f"({' || '.join(map(_condition, each))})" for each in query.required]
-        # Typesense counts in pages, so the hits before the offset are read, too.
-        count = query.offset + query.limit
+        filters = _filters(query)
+        options = {
+            "facet_by": ",".join([*FACETS, *(f"{TEXT}_{name}" for name in query.counted)]),
+            "max_facet_values": PAGE,
+        }
+        is_ranked = bool(words) and query.order is None
+        responses: list[Mapping[str, Any]] = []
+        titled: list[Hit] = []
+        if is_ranked and (scores := self._title_scores(query, filters)):
+            titles = ",".join(map(_literal, scores))
+            with_titles = " && ".join([*filters, f"title:=[{titles}]"])
+            responses = [self._search(q="*", filter_by=with_titles, per_page=PAGE, **options)]
+            titled = _with_title_scores(responses[0], scores)
+            filters.append(f"title:!=[{titles}]")
+        options["filter_by"] = " && ".join(filters)
+        end = query.offset + query.limit
+        hits, last = self._best_hits(query, words, options, max(end, MAX_RERANKED))
+        responses.append(last)
+        if is_ranked:
+            hits = reranked(_with_scores(titled, hits, query.words), query.words)
+        total = sum(response["found"] for response in responses)
+        return Results(hits[query.offset : end], total, _facet_counts(responses))
+
+    def _best_hits(
+        self, query: Query, words: Sequence[str], options: Mapping[str, Any], count: int
+    ) -> tuple[list[Hit], Mapping[str, Any]]:
+        """Return the best *count* hits, and the last response of the server. Typesense counts in
+        pages, so the hits before the offset of a query are read, too.
+        """
         size = min(count, PAGE)
         hits: list[Hit] = []
         for page in range(1, -(-count // PAGE) + 1):
             response = self._search(
                 **SEARCH,
+                **options,
+                drop_tokens_threshold=FEW_PAGES if len(words) >= MANY_WORDS else 1,
                 q=" ".join(words) or "*",
-                filter_by=" && ".join(filters),
-                facet_by=",".join([*FACETS, *(f"{TEXT}_{name}" for name in query.counted)]),
-                max_facet_values=PAGE,
                 sort_by=_order(query.order),
                 page=page,
                 per_page=size,
@@ -299,7 +344,26 @@ class TypesenseEngine(ServerEngine):
             hits += map(_hit, response["hits"])
             if len(response["hits"]) < size:
                 break
-        return Results(hits[query.offset : count], response["found"], _facet_counts(response))
+        return hits, response
+
+    def _title_scores(self, query: Query, filters: Sequence[str]) -> dict[str, float]:
+        """Return the score of each title that is the query or a part of it, of the pages that match
+        *filters*.
+        """
+        titles = ",".join(map(_literal, _parts(valid_utf8(query.words))))
+        found = self._search(
+            q="*",
+            filter_by=" && ".join([*filters, f"title:=[{titles}]"]),
+            include_fields="title",
+            per_page=PAGE,
+        )
+        titles_found = [str(hit["document"]["title"]) for hit in found["hits"]]
+        counts = Counter(map(phrase_of, titles_found))  # filters ignore case and signs, too
+        candidates = ((each, each) for each in titles_found if counts[phrase_of(each)] <= MAX_PAGES)
+        phrase = phrase_of(query.words)
+        scores = title_scores(possible_titles(query.words), phrase, candidates)
+        least = INSIDE_SCORE if len(phrase) > MANY_WORDS else PART_SCORE
+        return {str(title): score for title, score in scores.items() if score >= least}
 
     @contextmanager
     def rebuild(self) -> Iterator[tuple[TypesenseEngine, str]]:
@@ -408,6 +472,43 @@ def _condition(condition: Condition) -> str:
     return f"{name}:{first.operator}{Decimal(repr(first.value)):f}"
 
 
+def _filters(query: Query) -> list[str]:
+    """Return the filters of a query as Typesense writes them."""
+    filters = [
+        f"{name}:=[{','.join(map(_literal, values))}]" for name, values in query.conditions.items()
+    ]
+    return filters + [f"({' || '.join(map(_condition, each))})" for each in query.required]
+
+
+def _with_title_scores(response: Mapping[str, Any], scores: Mapping[str, float]) -> list[Hit]:
+    """Return the hits of a response, scored by their titles."""
+    records = [_record(hit["document"]) for hit in response["hits"]]
+    return [Hit(record, scores.get(record["title"], 0.0)) for record in records]
+
+
+def _with_scores(titled: Sequence[Hit], hits: Sequence[Hit], words: str) -> list[Hit]:
+    """Return all hits, the best first, with scores that `reranked` can change. The scores
+    of Typesense only tell an order.
+    """
+    phrase = phrase_of(words)
+    scored = [*titled]
+    for place, hit in enumerate(hits):
+        names = chain.from_iterable(hit.record.get(name, ()) for name in ("headings", "anchors"))
+        is_named = place < MAX_RERANKED and any(phrase_of(name) == phrase for name in names)
+        score = BEST_SCORE / (1 + place * PLACE_SHARE) + NAMED_SCORE * is_named
+        scored.append(replace(hit, score=score))
+    return sorted(scored, key=lambda hit: -hit.score)
+
+
+def _parts(words: str) -> list[str]:
+    """Return a query and its parts that may be titles, as they are written (`possible_titles`)."""
+    split = words.split()[:MAX_WORDS]
+    ends = [" ".join(part) for at in range(1, len(split)) for part in (split[:at], split[at:])]
+    separated = [part for each in (SEPARATOR, WEAK_SEPARATOR) for part in title_parts(words, each)]
+    stripped = (strip_signs(part, "", "") for part in (*separated, *ends))
+    return list(dict.fromkeys(filter(None, (words, *stripped))))
+
+
 def _order(order: Order | None) -> str:
     """Return the order of results: by a field first, if there is such an order."""
     if order is None:
@@ -417,13 +518,13 @@ def _order(order: Order | None) -> str:
     return f"{name}(missing_values: last):{direction},{RELEVANCE}"
 
 
-def _facet_counts(response: Mapping[str, Any]) -> dict[str, dict[str, int]]:
-    return {
-        OWN_FIELD.sub("fields.", facet["field_name"]): {
-            count["value"]: count["count"] for count in facet["counts"]
-        }
-        for facet in response["facet_counts"]
-    }
+def _facet_counts(responses: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
+    """Return the counts of the values of each facet in some responses together."""
+    counts: dict[str, Counter[str]] = {}
+    for facet in chain.from_iterable(response["facet_counts"] for response in responses):
+        values = counts.setdefault(OWN_FIELD.sub("fields.", facet["field_name"]), Counter())
+        values.update({count["value"]: count["count"] for count in facet["counts"]})
+    return {name: dict(values.most_common()) for name, values in counts.items()}
 
 
 def _literal(value: str) -> str:

@@ -19,19 +19,31 @@ AGE = "\N{HOURGLASS}"
 # In a longer line a word such as "today" is part of a sentence.
 MAX_CHARS = 80
 DEFAULT = "en"  # its ages are on pages in all languages
+# A greeting tells the time of the visit.
+GREETING = re.compile(
+    r"(?:good (?:morning|afternoon|evening|day)|guten (?:morgen|tag|abend)|bonjour|bonsoir"
+    r"|buen(?:os días|as tardes|as noches)|buongiorno|buonasera|bom dia|boa (?:tarde|noite)"
+    r"|goede(?:morgen|middag|navond)|god(?: morgon| middag| kväll|morgen| aften)"
+    r"|dzień dobry|dobry wieczór|доброе утро|добрый (?:день|вечер))(?!\w)",
+    re.IGNORECASE,
+)
 # Scripts without spaces between words.
 UNSPACED = re.compile("[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
 
 
 def without_ages(line: str, *languages: str) -> str:
-    """Return a line with the mark `AGE` in place of each age in words. The *languages* are those
+    """Return a line with the mark `AGE` in place of each age in words, and of a greeting that
+    begins a short line. The *languages* are those
     that the page may be in (tags of BCP 47); English ages are found in all languages.
 
     >>> without_ages("Von Ada, vor 3 Tagen", "de"), without_ages("Von Ada, gestern", "de")
     ('Von Ada, ⌛', 'Von Ada, ⌛')
     """
     names = dict.fromkeys(filter(None, map(_known, (*languages, DEFAULT))))
-    return _pattern(tuple(names), len(line) <= MAX_CHARS).sub(AGE, line)
+    is_short = len(line) <= MAX_CHARS
+    if is_short and (greeting := GREETING.match(line)):
+        line = AGE + line[greeting.end() :]
+    return _pattern(tuple(names), is_short).sub(AGE, line)
 
 
 @lru_cache(1)
@@ -76,7 +88,7 @@ def _number(amounts: Collection[str]) -> str:
     spaced = [amount for amount in amounts if not UNSPACED.match(amount)]
     unspaced = [amount for amount in amounts if UNSPACED.match(amount)]
     amount = rf"(?:(?<!\w){_any(map(_literal, spaced))}|{_any(map(_literal, unspaced))})"
-    return rf"(?:(?:{amount}\s?)?(?<!\d)\d+|{amount})"
+    return rf"(?:(?:{amount}\s?)?(?<!\d)\d+\+?|{amount})"
 
 
 def _form(form: str, number: str) -> str:

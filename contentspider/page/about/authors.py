@@ -57,6 +57,22 @@ def author_names(texts: Iterable[str]) -> tuple[str, ...]:
     return unique(names, MAX_AUTHORS, MAX_AUTHOR_CHARS)
 
 
+def in_order(text: str) -> str:
+    """Return the name of a person as it is spoken, where libraries put the family name first.
+
+    Two names of two words each may be those of two persons.
+
+    >>> in_order("Byron, Ada"), in_order("Ada Byron"), in_order("Doe, Cy, MD")
+    ('Ada Byron', 'Ada Byron', 'Doe, Cy, MD')
+    >>> in_order("de la Cruz, Eva"), in_order("Ada Byron, Cy Doe")
+    ('Eva de la Cruz', 'Ada Byron, Cy Doe')
+    """
+    family, comma, given = text.strip().partition(",")
+    is_name = comma and "," not in given and given.strip() and not NO_PERSON.search(text)
+    is_name = is_name and min(len(family.split()), len(given.split())) < 2
+    return f"{given.strip()} {family.strip()}" if is_name else text
+
+
 @lru_cache(maxsize=4_096)  # the pages of a site have the same names
 def name_key(text: str) -> tuple[str, ...]:
     """Return the names in a text for comparison: in lower case and sorted; () without a name.

@@ -105,7 +105,7 @@ def _without_front_page(steps: Sequence[tuple[str, str]]) -> Sequence[tuple[str,
     """Return the *steps* after the front page; all steps if the first ones do not name it."""
     start = 0
     for number, (name, address) in enumerate(steps[:MAX_LEAD]):
-        if title_key(name) in HOME or (number == 0 and _is_front(address)):
+        if title_key(name) in HOME or (number == 0 and address and _is_front(address)):
             start = number + 1
     return steps[start:]
 

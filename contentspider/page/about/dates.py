@@ -14,7 +14,10 @@ FIRST_YEAR = 1990
 # A date may be this far in the future, because clocks and time zones differ. Later dates are wrong.
 AHEAD = timedelta(days=1)
 
-ZONE = r"(?P<zone>(?:UTC|GMT|UT|Z)?[+-]\d{2}:?(?:\d{2})?\b|[A-Z]{1,5}\b)?"
+ZONE = (
+    r"(?P<zone>(?:UTC|GMT|UT|Z)?[+−-]\d{2}:?(?:\d{2})?\b|(?:UTC|GMT) ?[+−-] ?\d(?::\d{2})?\b"
+    r"|[A-Z]{1,5}\b)?"
+)
 CLOCK = (
     r"(?:T|\s+|,\s*)(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2}))?(?:[.,]\d+)?"
     rf"\s*(?P<half>[ap]m\b)?\s*{ZONE}"
@@ -153,9 +156,12 @@ def _zone(text: str) -> timezone | None:
     """Return the time zone that *text* names, such as ``Z``, ``EST`` or ``GMT+02:00``; None if it
     is empty or its name is not in `ZONE_HOURS`.
     """
+    text = text.replace("−", "-")  # ISO 8601 prefers the sign of subtraction to the hyphen
+    text = text.replace(" ", "")
     name = text.rstrip("+-:0123456789").upper()
     if offset := text[len(name) :]:
-        digits = offset[1:].replace(":", "").ljust(4, "0")
-        shift = timedelta(hours=int(digits[:2]), minutes=int(digits[2:]))
+        hours, colon, minutes = offset[1:].partition(":")
+        minutes = minutes if colon else hours[2:]
+        shift = timedelta(hours=int(hours[:2]), minutes=int(minutes or 0))
         return timezone(-shift if offset[0] == "-" else shift)
     return timezone(timedelta(hours=ZONE_HOURS[name])) if name in ZONE_HOURS else None

@@ -13,6 +13,7 @@ from contentspider.page.about.jsonld import (
     read_json_ld,
     strings_of,
     title_key,
+    without_references,
 )
 from contentspider.page.about.metadata import Mark, Statements
 from contentspider.page.about.stated_texts import stated_texts
@@ -36,7 +37,12 @@ DESCRIPTION_NAMES = (
 PAPER_TITLES = ("og:title", "twitter:title")
 PAPER_DESCRIPTIONS = ("description", "og:description", "twitter:description")
 TITLE_NAMES = ("og:title", "twitter:title", "dc.title", "dcterms.title", "sailthru.title")
-LANGUAGE_NAMES = ("og:locale", "content-language", "language", "inlanguage")
+LANGUAGE_NAMES = (
+    *("og:locale", "content-language", "language", "inlanguage", "dc.language"),
+    "dcterms.language",
+)
+# Dublin Core in RDFa has a colon in its names; in HTML, a full stop.
+LIBRARY_PREFIX = re.compile(r"^(dc|dcterms):")
 
 # The kinds that a page can declare, with patterns of JSON-LD types and of Open Graph types, which
 # have the prefix "og:".
@@ -170,7 +176,9 @@ class _Head:
         self._json_chars = 0
         for kind, about, text, place in elements:
             if kind == "meta":  # the most frequent kind comes first
-                if name := about.strip().lower().removeprefix("schema:"):
+                if name := LIBRARY_PREFIX.sub(
+                    r"\1.", about.strip().lower().removeprefix("schema:")
+                ):
                     self.meta.setdefault(name, []).append(text)
             elif kind == "title":
                 self.title = self.title or text
@@ -192,7 +200,7 @@ class _Head:
 
     def _add_script(self, media_type: str, text: str) -> None:
         """Read a script of JSON-LD, unless all scripts together would be too long."""
-        is_json_ld = media_type.strip().lower() == "application/ld+json"
+        is_json_ld = media_type.partition(";")[0].strip().lower() == "application/ld+json"
         if is_json_ld and self._json_chars + len(text) <= MAX_JSON_LD_CHARS:
             self._json_chars += len(text)
             self.entries += read_json_ld(text)
@@ -233,7 +241,7 @@ def read_head(
 def _strings(entry: dict[str, object], *names: str) -> list[str]:
     """Return the properties *names* of a JSON-LD object that are strings."""
     values = (entry.get(name) for name in names)
-    return [value for value in values if isinstance(value, str)]
+    return [without_references(value) for value in values if isinstance(value, str)]
 
 
 def _language(root: _Element, meta: dict[str, list[str]]) -> str:

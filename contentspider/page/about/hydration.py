@@ -1,5 +1,5 @@
 """Reads the text of a page that its scripts would show, from the data that the page has for them
-(``__NEXT_DATA__`` of Next.js, ``__NUXT_DATA__``, and other JSON in the markup).
+(``__NEXT_DATA__`` of Next.js, ``__NUXT_DATA__``, and other JSON in the markup or in scripts).
 """
 
 from __future__ import annotations
@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from contentspider.page.about.stated_texts import MAX_TEXT_CHARS, StatedText, plain_text
@@ -24,6 +25,11 @@ MIN_WORDS = 8
 # A text of HTML, or with the signs of sentences.
 PROSE = re.compile(r"<(?:p|h[1-6]|li|div|blockquote)\b|[.!?。！？]\s|[.!?。！？]\Z")
 NO_PROSE = re.compile(r"[{};]\s*\n|function\s*\(|^(?:https?:|data:|/)")
+# Before JSON in a script: a global name as frameworks call theirs, and Next.js's pieces of a page.
+ASSIGNED = re.compile(r"\b__\w+\s*=\s*(?=[{\[])")
+PUSHED = re.compile(r"\b__next_f\.push\(\[1,\s*(?=\")")
+MAX_ASSIGNED = 20
+JSON = json.JSONDecoder()
 # The texts of a page have the same last name, below the same first names.
 FIRST_NAMES = 3
 
@@ -35,20 +41,41 @@ def hydration_text(root: _Element) -> StatedText | None:
     in order. All else (labels, teasers of other pages) is left out.
     """
     groups: defaultdict[tuple[str, ...], list[str]] = defaultdict(list)
-    for script in root.iter("script"):
-        media_type = (script.get("type") or "").strip().lower()
-        if media_type == "application/json" and script.text and len(script.text) <= MAX_JSON_CHARS:
-            try:
-                data = json.loads(script.text)
-            except (ValueError, RecursionError):
-                continue
-            for names, text in _strings(data):
-                groups[(*names[:FIRST_NAMES], names[-1] if names else "")].append(text)
+    for data in _data(root):
+        for names, text in _strings(data):
+            groups[(*names[:FIRST_NAMES], names[-1] if names else "")].append(text)
     best = max(groups.values(), key=_prose, default=[])
     if not _prose(best):
         return None
     text = "\n".join(filter(None, map(plain_text, best)))[:MAX_TEXT_CHARS]
     return StatedText(HYDRATION, text) if text else None
+
+
+def _data(root: _Element) -> Iterator[object]:
+    """Yield the JSON values for a page's scripts: elements of JSON, values that a script assigns to
+    a global name (``window.__INITIAL_STATE__ = {...}``), and what React's server components push.
+    """
+    pushed = []
+    for script in root.iter("script"):
+        text = script.text or ""
+        if not text or len(text) > MAX_JSON_CHARS:
+            continue
+        if (script.get("type") or "").strip().lower() == "application/json":
+            yield from _json(text)
+        for match in islice(ASSIGNED.finditer(text), MAX_ASSIGNED):
+            yield from _json(text, match.end())
+        for match in islice(PUSHED.finditer(text), MAX_ASSIGNED):
+            pushed += [part for part in _json(text, match.end()) if isinstance(part, str)]
+    for line in "".join(pushed)[:MAX_JSON_CHARS].split("\n"):
+        yield from _json(line.partition(":")[2])
+
+
+def _json(text: str, start: int = 0) -> Iterator[object]:
+    """Yield the JSON value that begins at a place in a text, nothing if there is none."""
+    try:
+        yield JSON.raw_decode(text.lstrip() if not start else text, start)[0]
+    except (ValueError, RecursionError):
+        return
 
 
 def _prose(texts: list[str]) -> int:
@@ -74,7 +101,10 @@ def _strings(data: object) -> Iterator[tuple[tuple[str, ...], str]]:
         if not pending:
             break
         names, value = pending.pop()
-        if isinstance(value, str):
+        inner = next(_json(value), None) if isinstance(value, str) and value[:1] in "{[" else None
+        if isinstance(inner, (dict, list)):
+            pending.append((names, inner))  # the body of an answer (SvelteKit)
+        elif isinstance(value, str):
             yield names, value
         elif isinstance(value, dict) and len(names) < MAX_DEPTH:
             pending += [((*names, name), inner) for name, inner in reversed(value.items())]

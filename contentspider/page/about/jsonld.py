@@ -10,6 +10,8 @@ from html import unescape
 from html.entities import html5
 from typing import TYPE_CHECKING
 
+from contentspider.page.tree.tags import is_expression
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -33,14 +35,15 @@ PAGE, ENTITY = 1, 2
 MAX_OBJECTS = 100  # the most objects that are read from a script or a graph
 # These patterns remove CDATA marks, comments and trailing commas. They also match strings, which
 # are kept unchanged. A string or comment that is never closed extends to the end of the text.
-STRING = r'("(?:[^"\\]|\\(?:.|\Z))*(?:"|\Z))'
+STRING = r'("[^"\\]*(?:\\(?:.[^"\\]*|\Z))*(?:"|\Z))'
 CDATA = r"|(?://[ \t]*)?(?:<!\[CDATA\[|\]\]>)|<!--|-->"
 COMMENTS = re.compile(STRING + CDATA + r"|/\*(?:.*?\*/|.*)|//[^\n]*", re.DOTALL)
 COMMAS = re.compile(STRING + r"|,(?=\s*[\]}])", re.DOTALL)
 # An escape that JSON has, in the first group, or another one: "don\'t".
 ESCAPES = re.compile(r'(\\["\\/bfnrtu])|\\')
-# The characters that may precede an object or a list.
-START = re.compile(r"([\s;,]*)(?=[{\[])")
+# The characters that may precede an object or a list. A file that a template includes may begin
+# with a byte order mark.
+START = re.compile(r"([\s;,\ufeff]*)(?=[{\[])")
 DECODER = json.JSONDecoder(strict=False)
 NO_LETTERS = re.compile(r"[\W_]+")
 # A script's text is raw: what looks like a reference without a semicolon is a part of an address.
@@ -215,8 +218,8 @@ def strings_of(value: object, depth: int = 0) -> list[str]:
     entries, or the ``@value`` or ``name`` of an object, or the parts of a person's name.
     """
     if isinstance(value, str):
-        if not value.strip():
-            return []
+        if not value.strip() or ("{" in value and is_expression(value)):
+            return []  # also a template's expression that no script has filled in
         return [without_references(value) if "&" in value else value]
     if isinstance(value, bool) or depth > MAX_DEPTH:
         return []

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from contentspider.ground.addresses import MAX_ADDRESS_CHARS, split_address
-from contentspider.page.about.authors import author_names
+from contentspider.page.about.authors import author_names, in_order
 from contentspider.page.about.breadcrumbs import read_section
 from contentspider.page.about.jsonld import (
     MAX_VALUES,
@@ -42,6 +42,8 @@ FIELD_RANKS = {
     for rank, name in enumerate(names)
 }
 
+# Google Scholar's and Dublin Core's names of meta elements, whose authors are "Byron, Ada".
+LIBRARY_NAMES = ("citation_", "dc.", "dcterms.")
 SPLIT_KEYWORDS = re.compile(r"[,;|、，；]")
 # Classes that themes use for the element of a date.
 PUBLISHED_CLASS = re.compile(r"datepublished|pubdate|\bpublished\b|\bentry-date\b|\bpost-date\b")
@@ -224,8 +226,11 @@ def _by_field(meta: Mapping[str, list[str]]) -> dict[str, list[str]]:
     for _, field_name, name in ranked_names:
         # Elements with different names spell one author differently, so only one name is read.
         # Several authors have one element each, all with the same name.
-        if field_name != "author" or field_name not in texts_of:
+        if field_name != "author":
             texts_of.setdefault(field_name, []).extend(meta[name])
+        elif field_name not in texts_of:
+            is_of_library = name.startswith(LIBRARY_NAMES)
+            texts_of[field_name] = list(map(in_order, meta[name])) if is_of_library else meta[name]
     return texts_of
 
 

@@ -18,6 +18,7 @@ from contentspider.page.tree.resolver import Resolver
 from contentspider.page.tree.tags import is_link
 from contentspider.page.tree.text import SIGNS_OF_NAMES, strip_signs, without_marks
 from contentspider.page.words.names import HEADINGS
+from contentspider.page.words.phrases import read_data
 from contentspider.page.words.tidy import unique
 
 if TYPE_CHECKING:
@@ -50,10 +51,26 @@ OTHERS_STEP = re.compile(
     re.IGNORECASE,
 )
 
+_LABELS = read_data("changes.json")
+_CHANGED, _PUBLISHED = (
+    "|".join(word for language in _LABELS[kind].values() for word in language)
+    for kind in ("changed", "published")
+)
+CLOCK = (
+    r"\d{1,2}[:.時时시点點]\s?\d{2}(?:[:.分분]\s?\d{2})?\s?분?(?:\s?[ap]\.?m\.?)?"
+    r"(?:\s[A-Z]{2,4}\b)?"
+)
+# "Updated on ", "Ενημερώθηκε στις ", "Cập nhật lần cuối: ", "Updated at 10:00 AM EST, ": a word for
+# a change, up to two short words, and maybe a time, before a date. An editor's name is none.
 CHANGED = re.compile(
-    r"(?:updated|modified|reviewed|revised|changed|edited|aktualisiert|geändert|mis à jour|modifié"
-    r"|actualizado|modificado|aggiornato|modificato|atualizado|bijgewerkt|обновлено|изменено|更新|수정)"
-    r"(?:\s+(?:on|at|am|le|el|il|em|op))?\W*$",
+    rf"(?<![^\W\d_])(?:{_CHANGED})(?:日時?|日期|时间|時間|于|於|일시?|됨)?"
+    rf"(?:\s+(?!by\b|von\b|par\b|por\b|da\b)[^\W\d]{{1,5}}\.?){{0,2}}\W*(?:{CLOCK}\W*)?$",
+    re.IGNORECASE,
+)
+# Labels may stand behind their dates: "2013年10月31日 更新", "31 Ekim 2013 tarihinde güncellendi".
+BEHIND = re.compile(
+    rf"[日일]?[\s)]*(?:{CLOCK}\s*)?(?:に|を|tarihinde\s|को\s|最終|最后|最後)?\s*"
+    rf"(?:(?P<changed>{_CHANGED})|(?:{_PUBLISHED}))(?![:：])",
     re.IGNORECASE,
 )
 # A text with a full stop and at least this many words (or characters, in scripts without spaces) is
@@ -201,22 +218,37 @@ def _days(blocks: Sequence[Block], language: str) -> tuple[list[str], list[str]]
     published: list[str] = []
     changed: list[str] = []
     for block in blocks:
-        text, start = block.text, 0
+        text = block.text
         # A teaser of another article may have its headline and date in one link.
         if block.link_chars > MAX_LINK_CHARS or not has_year(text):
             continue
-        for day in find_dates(text, language=language):
-            is_change = CHANGED.search(text[start : day.start])
-            if not is_change and _is_sentence(text[: day.start], text[day.end :]):
+        for day, before, after, is_change in _labelled(text, language):
+            if not is_change and _is_sentence(before, after):
                 break
-            if block.tag in HEADINGS and day.start + len(text) - day.end > MAX_LINK_CHARS:
+            if block.tag in HEADINGS and len(before) + len(after) > MAX_LINK_CHARS:
                 break
-            if is_change:
-                changed.append(day.date)
-            else:
-                published.append(day.date)
-            start = day.end
+            (changed if is_change else published).append(day)
     return published, changed
+
+
+def _labelled(text: str, language: str) -> Iterator[tuple[str, str, str, bool]]:
+    """Yield each day in a text, the text before and after it, and whether its label names a change.
+
+    Labels stand before their dates, or all behind them if one stands behind the last date. The text
+    before a date begins behind an earlier date of a change.
+    """
+    days = list(find_dates(text, language=language))
+    is_behind = bool(days) and BEHIND.match(text, days[-1].end) is not None
+    start = begin = 0
+    for _number, day in enumerate(days):
+        if is_behind:
+            label = BEHIND.match(text, day.end)
+            is_change = label is not None and label["changed"] is not None
+        else:
+            is_change = CHANGED.search(text[start : day.start]) is not None
+        yield day.date, text[begin : day.start], text[day.end :], is_change
+        start = day.end
+        begin = start if is_change else begin
 
 
 def _is_sentence(before: str, after: str) -> bool:

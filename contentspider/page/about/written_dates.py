@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from datetime import date
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 _DATA = read_data("months.json")
 FREQUENT_MONTHS: dict[str, int] = _DATA["frequent"]
 MONTHS_OF: dict[str, dict[str, int]] = _DATA["languages"]
+WEEKDAYS: dict[str, str] = _DATA["weekdays"]
 
 # A year, or a year of an era: Buddhist (25xx), Persian (13xx and 14xx), Japanese, and of the
 # Republic of China.
@@ -62,16 +64,21 @@ NUMBERS_AFTER = (
 NUMBER_AFTER = re.compile(
     r"(?P<rest>\D{1,40}?)(?P<day>\d{1,2})(?![\d:/])(?P<tail>\D{0,30})(?P<next>\d{0,4})"
 )
-NO_DATE_AFTER = re.compile(r"-|\.\d")  # "31 May 2012-2013", version "1.2.2013.4"
+# "31 May 2012-2013", version "1.2.2013.4"; a letter may follow: "29 noyabr 2025-ci il".
+NO_DATE_AFTER = re.compile(r"-(?![^\W\d])|\.\d")
 SPACES = re.compile(r"[\s,،]+")
-MARKS = "\u200e\u200f.,،-"
+MARKS = "\u200e\u200f.,،/-"
 # Words between a day, its month and its year, which are not part of the month's name.
 LINKS = frozenset(
-    "de del do da di of du den dal su m г р gada година год ж оны թ i na ne ko eko พ.ศ ค.ศ".split()
+    "de del do da di o of du den dal su m г р gada година год ж жылғы оны թ i na ne ko eko yil"
+    " yilgi йил พ.ศ ค.ศ".split()
 )
-AFTER_DAY = frozenset("st nd rd th er re º ª ° mh го".split())
+# Endings of ordinal numbers: "1er", "5ú", "5ed", "1:a", "5-a".
+AFTER_DAY = frozenset(
+    "st nd rd th er ᵉʳ re e º ª ° mh ú af il ail ain ydd ed eg fed a an :a :e ste de го".split()
+)
 # Words that say that the number before them is a year, so that a day may follow.
-YEAR_WORDS = frozenset("gada ж mettas жылы".split())
+YEAR_WORDS = frozenset("gada ж mettas жылы жылғы yil yilgi йил".split())
 LINK_LETTERS = re.compile(r"\bd['’](?=\w)|\bta['’]\s*|\(e\)ko\b", re.IGNORECASE)
 # Marks over letters, which some writers leave out, and signs of the direction of writing.
 LEFT_OUT = re.compile("[\u0300-\u036f\u200c-\u200f\u061c]+")
@@ -138,6 +145,15 @@ def month_of(name: str, language: str = "") -> int:
     return FREQUENT_MONTHS.get(key, 0)
 
 
+def names_weekday(word: str, day: str) -> bool:
+    """Tell whether a word names the weekday of a *day* (ISO 8601), in any language.
+
+    >>> [names_weekday(word, "2026-11-29") for word in ("Sunday", "dim.", "Montag", "Closed")]
+    [True, True, False, False]
+    """
+    return str(date.fromisoformat(day).weekday()) in WEEKDAYS.get(month_key(word), "")
+
+
 def find_dates(text: str, now: datetime | None = None, language: str = "") -> Iterator[WrittenDate]:
     """Yield the days that *text* names, within the bounds that `parse_date` sets by *now*.
 
@@ -180,7 +196,7 @@ def _before(text: str, year: re.Match[str], language: str) -> _Parts | None:
     before, day = window[: match.start()], int(match["day"])
     words = _words(match["rest"])
     if words:
-        if before[-1:] in tuple(".,:/-"):
+        if before[-1:] in tuple(".,:/-") and not before.endswith("ה-"):  # "on the" in Hebrew
             return None
         return _named(" ".join(words), language, day, start + match.start(), end)
     if not before[-1:].isspace():
@@ -228,8 +244,11 @@ def _words(text: str) -> list[str]:
 
 
 def _named(name: str, language: str, day: int, start: int, end: int) -> _Parts | None:
-    """Return a day of the month with a *name*; None if no month has it."""
-    if month := month_of(name, language):
+    """Return a day of the month with a *name*; None if no month has it. Arabic texts may give two
+    names of a month: "تشرين الثاني/نوفمبر".
+    """
+    months = {month_of(part, language) for part in name.split("/")}
+    if len(months) == 1 and (month := months.pop()):
         return _Parts(month, day, start, end)
     month = PERSIAN_MONTHS.get(month_key(name), 0)
     return _Parts(month, day, start, end, is_persian=True) if month else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -12,9 +13,20 @@ from w3lib.encoding import (
     html_body_declared_encoding,
     http_content_type_encoding,
     read_bom,
+    resolve_encoding,
     to_unicode,
 )
 
+from contentspider.ground.encodings import (
+    BROTLI,
+    DEFLATE,
+    GZIP_MARK,
+    ZSTD_MARK,
+    PackedError,
+    encoding_of,
+    unpack,
+)
+from contentspider.ground.errors import NotHTMLError
 from contentspider.page.input._body import cut_attributes
 
 if TYPE_CHECKING:
@@ -35,6 +47,10 @@ NOT_ASCII = frozenset(["iso2022_jp", "utf-16-be", "utf-16-le", "utf-32-be", "utf
 NO_ASCII = bytes(range(128, 256))
 # A few characters in another encoding can be valid UTF-8 by chance. More bytes hardly are.
 MIN_UTF8_BYTES = 40
+# Fewer bytes beyond ASCII, such as two quotation marks of Windows-1252, are text in any encoding.
+MIN_GUESS_BYTES = 6
+# ISO-2022-JP is ASCII with escapes, which begin with these bytes.
+ESCAPE = b"\x1b$"
 
 # The name of an attribute that marks the places where `limit_markup` would cut a page.
 PROBE = "contentspider-cut"
@@ -51,6 +67,14 @@ END_OF_PAGE = re.compile(rb"</html\s*>", re.IGNORECASE)
 END_TAGS = re.compile(rb"</(?:html|body)\s*>", re.IGNORECASE)
 
 # Parsed in place of an empty body, for which lxml returns no tree.
+# The elements that begin within others and end them (HTML, 13.2.6.4.7), although their end tags are
+# missing. libxml2 ends those that are not here.
+ENDED_BY = {
+    **dict.fromkeys(("dt", "dd"), ("dt", "dd")),
+    **dict.fromkeys(("rt", "rp"), ("rb", "rt", "rp")),
+    **dict.fromkeys(("rb", "rtc"), ("rb", "rt", "rp", "rtc")),
+}
+MAY_LACK_ENDS = re.compile(rb"<(?:d[dt]|r[bpt])\b", re.IGNORECASE)
 EMPTY_HTML = b"<html></html>"
 # The ASCII characters that `str.strip` removes.
 SPACE = b"\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f "
@@ -73,6 +97,18 @@ XML_DATA = re.compile(
     rb"(?:\xef\xbb\xbf)?\s*(?:<\?[^>]*>\s*|<!--(?:(?!-->).)*-->\s*)*"
     rb"<(?:rss|rdf:RDF|feed|urlset|sitemapindex)[\s>]",
     re.DOTALL,
+)
+HTML_BEGINNING = re.compile(
+    rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?(?:<!--(?:[^-]|-(?!->))*-->\s*)*"
+    rb"<(?:!doctype\s+html|html|head|title)\b",
+    re.IGNORECASE,
+)
+MARKUP = re.compile(rb"(?:\xef\xbb\xbf)?\s*<")
+# A text without tags that is the name of a file or an address, and was given in place of its page.
+MAX_NAME_CHARS = 1_000
+NAME = re.compile(
+    r"(?:https?|file)://\S+|(?:[a-z]:|\.{0,2})/[\w.~]\S*|(?:[a-z]:|\.{1,2})\\\w\S*|[^\s/]\S*\.x?html?(?:\.(?:gz|br|zst))?",
+    re.IGNORECASE,
 )
 # Content types that are never pages, even if the body is markup (SVG).
 MEDIA_TYPES = ("image/", "audio/", "video/", "font/")
@@ -106,17 +142,84 @@ def may_be_html(body: bytes) -> bool:
     >>> [may_be_html(body) for body in (b"<p>Tea", b"Tea", b'{"tea": 1}', b"<rss>")]
     [True, True, False, False]
     """
-    return not (is_binary(body) or XML_DATA.match(body[:2_000]) or _is_json(body))
+    return not (is_binary(body) or _is_data(body))
+
+
+def unpacked(body: bytes) -> bytes:
+    """Return the HTML of a file that was saved as a server sent it: packed by gzip, Zstandard,
+    Brotli or deflate, or not at all. Raises `PackedError`.
+
+    Brotli and deflate show themselves only when they are unpacked: a binary file is tried, and is a
+    page if it unpacks to markup.
+    """
+    if body.startswith((GZIP_MARK, ZSTD_MARK)):
+        return _unpack(body, encoding_of(body))
+    for encoding in (BROTLI, DEFLATE) if is_binary(body) else ():
+        beginning = b""
+        with suppress(PackedError):
+            beginning = unpack(body, encoding, 1_000)
+        if MARKUP.match(beginning):
+            return _unpack(body, encoding)
+    return body
+
+
+def _unpack(body: bytes, encoding: str) -> bytes:
+    html = unpack(body, encoding, MAX_BYTES + 1)
+    if len(html) > MAX_BYTES:
+        raise PackedError(f"it unpacks to more than {MAX_BYTES // 1_000_000} MB")
+    return html
+
+
+def check_html(html: bytes | str) -> None:
+    """Raise `NotHTMLError` unless a body or a text may be HTML."""
+    body = html.encode("utf-8", "replace") if isinstance(html, str) else html
+    if body.startswith(b"%PDF-"):
+        raise NotHTMLError(
+            "the body is not HTML, but a PDF file: contentspider.page.input.documents.read_document"
+            " reads it"
+        )
+    # A text with control characters is no binary file.
+    if _is_data(body) or (isinstance(html, bytes) and is_binary(body)):
+        raise NotHTMLError(
+            "the body is not HTML, but a binary file, a feed, a sitemap or JSON: leave it out"
+        )
+    if name := _name_in(body):
+        is_address = name.startswith(("http://", "https://"))
+        raise NotHTMLError(
+            f"{name} is an address, not HTML: give the body of its response, or crawl it"
+            if is_address
+            else f"{name} is the path of a file, not HTML: give Path({name!r}).read_bytes()"
+        )
+
+
+def _name_in(body: bytes) -> str:
+    """Return the path or the address that a body consists of; "" for any other body."""
+    if len(body) > MAX_NAME_CHARS or b"<" in body:
+        return ""
+    text = body.decode("utf-8", "replace").strip()
+    with suppress(ValueError):  # a NUL
+        if NAME.fullmatch(text) or os.path.isfile(text):  # noqa: PTH113 - of Path it may raise
+            return text
+    return ""
+
+
+def _is_data(body: bytes) -> bool:
+    """Tell whether a body is a feed, a sitemap or JSON."""
+    return bool(XML_DATA.match(body[:2_000])) or _is_json(body)
 
 
 def _is_json(body: bytes) -> bool:
-    if not body[:100].lstrip(b"\xef\xbb\xbf" + SPACE).startswith((b"{", b"[")):
+    """Tell whether a body is JSON, or JSON lines."""
+    text = body.lstrip(b"\xef\xbb\xbf" + SPACE)
+    if not text.startswith((b"{", b"[")):
         return False
-    try:
-        json.loads(body)
-    except (ValueError, RecursionError):
-        return False
-    return True
+    line, _, rest = text.partition(b"\n")
+    is_lines = rest.lstrip(SPACE).startswith((b"{", b"["))
+    for part in (line, text) if is_lines else (text,):
+        with suppress(ValueError, RecursionError):
+            json.loads(part)
+            return True
+    return False
 
 
 def named_encoding(body: bytes, content_type: str | None) -> str | None:
@@ -152,38 +255,62 @@ def declared_encoding(body: bytes, content_type: str | None) -> str | None:
 def _is_surely_utf8(body: bytes) -> bool:
     """Tell whether *body* is UTF-8, and has enough non-ASCII bytes to exclude another encoding."""
     is_long = len(body) - len(body.translate(None, NO_ASCII)) >= MIN_UTF8_BYTES
-    return is_long and _guess_encoding(body) == "utf-8"
+    return is_long and _is_utf8(body)
 
 
 def page_encoding(body: bytes, content_type: str | None) -> str:
-    """Return the encoding that a page declares. Without one it is UTF-8 if the body is valid UTF-8,
-    else Windows-1252.
+    """Return the encoding that a page declares, or else `guessed_encoding`."""
+    return declared_encoding(body, content_type) or guessed_encoding(body)
+
+
+def guessed_encoding(body: bytes) -> str:
+    """Return the encoding of a *body* that declares none: UTF-8 if the body is valid UTF-8, or else
+    what Firefox's detector finds. A few bytes beyond ASCII are Windows-1252.
     """
-    return declared_encoding(body, content_type) or _guess_encoding(body)
+    if _is_utf8(body):
+        return "iso2022_jp" if ESCAPE in body and body.isascii() else "utf-8"
+    if len(body) - len(body.translate(None, NO_ASCII)) < MIN_GUESS_BYTES:
+        return "cp1252"
+    name = resolve_encoding(_detected(body)) or ""
+    return name if name in ENCODINGS else "cp1252"
 
 
-def _guess_encoding(body: bytes) -> str:
-    """Return "utf-8" if *body* is valid UTF-8, else "cp1252"."""
+def _detected(body: bytes) -> str:
+    # Imported here: few pages need it. chardetng has no wheels for Python 3.14.
+    try:
+        from chardetng_py import detect
+    except ImportError:
+        import chardet
+
+        names = [name.replace("_", "-") for name in sorted(ENCODINGS)]
+        return str(chardet.detect(body, include_encodings=names)["encoding"])
+    return str(detect(body))
+
+
+def _is_utf8(body: bytes) -> bool:
     try:
         body.decode("utf-8")
     except UnicodeDecodeError as error:
         # An error at the very end is a character that was cut with the body.
-        if error.end < len(body) - 4:
-            return "cp1252"
-    return "utf-8"
+        return error.end >= len(body) - 4
+    return True
 
 
 def decode(body: bytes, content_type: str | None) -> str:
     """Return a page's text, without its byte order mark."""
-    return to_unicode(*_without_bom(body, content_type))
+    body, encoding, _ = _without_bom(body, content_type)
+    return to_unicode(body, encoding)
 
 
-def _without_bom(body: bytes, content_type: str | None) -> tuple[bytes, str]:
-    """Return *body* without its byte order mark, and the encoding to decode it with."""
+def _without_bom(body: bytes, content_type: str | None) -> tuple[bytes, str, bool]:
+    """Return *body* without its byte order mark, the encoding to decode it with, and whether that
+    is a guess.
+    """
     encoding, mark = read_bom(body)
     if encoding and mark:
-        return body[len(mark) :], encoding
-    return body, page_encoding(body, content_type)
+        return body[len(mark) :], encoding, False
+    declared = declared_encoding(body, content_type)
+    return body, declared or guessed_encoding(body), not declared
 
 
 def as_utf8(html: bytes | str, content_type: str | None = None) -> bytes:
@@ -194,20 +321,30 @@ def as_utf8(html: bytes | str, content_type: str | None = None) -> bytes:
     >>> as_utf8(" <p>café au lait ".encode("cp1252")).decode()
     '<p>café au lait'
     """
+    return read_utf8(html, content_type)[0]
+
+
+def read_utf8(html: bytes | str, content_type: str | None = None) -> tuple[bytes, str]:
+    """Return what `as_utf8` returns, and the encoding of bytes that are not UTF-8 and declare none
+    (`guessed_encoding`), "" for others.
+    """
+    guess = ""
     if isinstance(html, bytes):
-        html, encoding = _without_bom(html, content_type)
+        html, encoding, is_guess = _without_bom(html, content_type)
         if encoding == "utf-8":
             body = html.strip(SPACE)
             # Invisible characters beyond ASCII are removed from the decoded text below.
             if body.isascii() and not body.startswith(b"\0"):
-                return body or EMPTY_HTML
+                return body or EMPTY_HTML, ""
             with suppress(UnicodeDecodeError):
                 text = body.decode()
                 if len(text) == len(text.strip()) and text[0] not in UNSEEN:
-                    return body
+                    return body, ""
+        elif is_guess:
+            guess = encoding
         html = to_unicode(html, encoding)
     html = html.strip()
-    return html.encode("utf-8", "replace") if html.strip(UNSEEN) else EMPTY_HTML
+    return html.encode("utf-8", "replace") if html.strip(UNSEEN) else EMPTY_HTML, guess
 
 
 def parse(body: bytes) -> _Element:
@@ -216,7 +353,26 @@ def parse(body: bytes) -> _Element:
     body = without_early_ends(body)
     parser = etree.HTMLParser(huge_tree=True, encoding="utf-8")
     root = etree.fromstring(body, parser)
-    return root if root is not None else etree.fromstring(EMPTY_HTML, parser)
+    if root is None:
+        return etree.fromstring(EMPTY_HTML, parser)
+    if MAY_LACK_ENDS.search(body) and not is_too_deep(root):
+        _end_elements(root)
+    return root
+
+
+def _end_elements(root: _Element) -> None:
+    """End the elements whose end tags pages may leave out, but which libxml2 does not end: an
+    element that begins within one that it ends is put behind it, with its following siblings.
+    """
+    for element in list(root.iter(*ENDED_BY)):
+        parent = element.getparent()
+        if parent is None or parent.tag not in ENDED_BY[str(element.tag)]:
+            continue
+        moved = [element, *element.itersiblings()]
+        tail, parent.tail = parent.tail or "", None
+        for sibling in reversed(moved):
+            parent.addnext(sibling)
+        moved[-1].tail = (moved[-1].tail or "") + tail
 
 
 def is_too_deep(root: _Element) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from contentspider.ground.counts import counted
 from contentspider.page.input.epub import is_epub, read_epub
 from contentspider.page.input.office import read_office
 from contentspider.page.input.pdf_blocks import read_pdf
@@ -39,7 +40,7 @@ def read(kind: str, body: bytes, content_type: str, seconds: float) -> dict[str,
     if kind == "pdf":
         pdf = read_pdf(body, READ_SHARE * seconds)
         html, properties = pdf.html, pdf.properties
-        left_out = f"{pdf.pages_left_out} pages" if pdf.pages_left_out else ""
+        left_out = counted(pdf.pages_left_out, "pages") if pdf.pages_left_out else ""
     elif kind == "office":
         properties = read_properties(body)
         text = read_epub(body) if is_epub(body) else read_office(body)

@@ -15,8 +15,7 @@ from contentspider.ground.addresses import split_address
 from contentspider.ground.children import ChildError, End, Limits, never, run_child
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.extras import is_installed
-from contentspider.page.input.body import is_binary
-from contentspider.page.input.files import HTML_BEGINNING
+from contentspider.page.input.body import HTML_BEGINNING, is_binary
 from contentspider.page.input.page import Page
 from contentspider.page.input.pdf import is_pdf
 

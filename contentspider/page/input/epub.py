@@ -12,6 +12,7 @@ from zipfile import ZipFile
 
 from lxml import etree, html
 
+from contentspider.ground.counts import counted
 from contentspider.page.input.body import as_utf8, is_too_deep, parse
 from contentspider.page.input.office import MAX_CHARS, UNKNOWN, OfficeText
 from contentspider.page.input.properties import ZIP_ERRORS
@@ -102,7 +103,7 @@ class _Book:
             text = str(html.tostring(part, encoding="unicode"))
             chars += len(text)
             texts.append(text[: 2 * MAX_CHARS])
-        left = f"{left_out} parts" if left_out else ""
+        left = counted(left_out, "parts") if left_out else ""
         return OfficeText("".join(texts), self._heading, left)
 
     def _member(self, path: str) -> bytes:

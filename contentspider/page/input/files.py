@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import logging
-import re
-from contextlib import suppress
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from contentspider.ground.encodings import (
-    BROTLI,
-    DEFLATE,
     GZIP_MARK,
     ZSTD_MARK,
     PackedError,
     encoding_of,
     unpack,
 )
-from contentspider.page.input.body import MAX_BYTES, MAX_DEPTH, MAX_TAGS, is_binary, may_be_html
+from contentspider.ground.errors import NotHTMLError
+from contentspider.page.input.body import HTML_BEGINNING, MAX_BYTES, MAX_DEPTH, MAX_TAGS, unpacked
+from contentspider.page.input.documents import document_kind
 from contentspider.page.input.page import Page
 from contentspider.page.tree.blocks import MAX_BLOCKS, new_walker
 
@@ -29,16 +28,13 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+# Why files in a folder of pages are left out.
+UNREADABLE, NO_TEXT = "cannot be read", "without text"
+NOT_HTML, DOCUMENT = "of another kind", "a document, which is read if given as a file"
 PAGE_SUFFIXES = (".html", ".htm", ".xhtml")
-HTML_BEGINNING = re.compile(
-    rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?(?:<!--(?:[^-]|-(?!->))*-->\s*)*"
-    rb"<(?:!doctype\s+html|html|head|title)\b",
-    re.IGNORECASE,
-)
 # Tools save answers as servers send them, which may be packed.
 PACKED_SUFFIXES = (".gz", ".br", ".zst")
 PACKED_BYTES = 256_000  # their beginnings unpack to at least 1,000 bytes
-MARKUP = re.compile(rb"(?:\xef\xbb\xbf)?\s*<")
 
 
 def html_files(folder: Path) -> Iterator[Path]:
@@ -81,29 +77,15 @@ def read_html(path: Path) -> bytes:
         raise PackedError(f"{path}: {error}") from error
 
 
-def unpacked(body: bytes) -> bytes:
-    """Return the HTML of a file that was saved as a server sent it: packed by gzip, Zstandard,
-    Brotli or deflate, or not at all. Raises `PackedError`.
+def page_url(path: Path, base: str = "") -> str:
+    """Return the address of a saved page: its relative *path*, below the address *base*, if any.
 
-    Brotli and deflate show themselves only when they are unpacked: a binary file is tried, and is a
-    page if it unpacks to markup.
+    >>> from pathlib import Path
+    >>> page_url(Path("a b.html")), page_url(Path("a b.html"), "https://example.org/docs")
+    ('a b.html', 'https://example.org/docs/a%20b.html')
     """
-    if body.startswith((GZIP_MARK, ZSTD_MARK)):
-        return _unpack(body, encoding_of(body))
-    for encoding in (BROTLI, DEFLATE) if is_binary(body) else ():
-        beginning = b""
-        with suppress(PackedError):
-            beginning = unpack(body, encoding, 1_000)
-        if MARKUP.match(beginning):
-            return _unpack(body, encoding)
-    return body
-
-
-def _unpack(body: bytes, encoding: str) -> bytes:
-    html = unpack(body, encoding, MAX_BYTES + 1)
-    if len(html) > MAX_BYTES:
-        raise PackedError(f"it unpacks to more than {MAX_BYTES // 1_000_000} MB")
-    return html
+    url = path.as_posix().encode("utf-8", "replace").decode()
+    return f"{base.removesuffix('/')}/{quote(url)}" if base else url
 
 
 def read_pages(
@@ -113,15 +95,20 @@ def read_pages(
     overrides: Overrides | None = None,
     obey_directives: bool = True,
     fields_file: FieldsFile | None = None,
-    left_out: set[Path] | None = None,
+    left_out: dict[Path, str] | None = None,
+    guessed: dict[Path, str] | None = None,
+    base: str = "",
 ) -> Iterator[Page]:
     """Yield the pages in *files* (default: all HTML files below *root*), with *overrides* and the
     selectors of *fields_file* applied.
 
-    A page's address is its path relative to *root*. Logs a warning and leaves the file out if it
-    cannot be read or is not HTML, and logs a warning if a page is cut. Files that cannot be read
-    are added to *left_out*.
+    A page's address is its path relative to *root*, below the address *base*, if any. Logs a
+    warning and leaves the file out if it cannot be read or is not HTML, and logs a warning if a
+    page is cut. Files that are left out are added to *left_out*, with the reason (`UNREADABLE`,
+    `DOCUMENT` or `NOT_HTML`), and files whose
+    encoding is a guess (`Page.guessed_encoding`) to *guessed*, with the encoding.
     """
+    reasons = {} if left_out is None else left_out
     walker = new_walker(obey_directives)
     for path in html_files(root) if files is None else files:
         try:
@@ -129,14 +116,17 @@ def read_pages(
         except (OSError, PackedError) as error:
             reason = error.strerror if isinstance(error, OSError) else error
             logger.warning("%s cannot be read (%s); this file is left out", path, reason)
-            if left_out is not None:
-                left_out.add(path)
+            reasons[path] = UNREADABLE
             continue
-        if not may_be_html(body):
-            logger.warning("%s is not HTML; this file is left out", path)
+        url = page_url(path.relative_to(root), base)
+        try:
+            page = Page.from_html(body, url, None, attributes, walker, overrides, fields_file)
+        except NotHTMLError:
+            reasons[path] = DOCUMENT if document_kind(body, "", url) else NOT_HTML
+            logger.warning("%s is not HTML, but %s: it is left out", path, reasons[path])
             continue
-        url = path.relative_to(root).as_posix().encode("utf-8", "replace").decode()
-        page = Page.from_html(body, url, None, attributes, walker, overrides, fields_file)
+        if guessed is not None and page.guessed_encoding:
+            guessed[path] = page.guessed_encoding
         if page.content.truncated:
             logger.warning(
                 "%s has more than %d blocks of text, %d tags or %d bytes, or elements nested more"

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
 
-from contentspider.page.input.raised import with_raised_numbers
+from contentspider.ground.counts import counted
+from contentspider.page.input.lost_signs import with_lost_signs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -45,7 +46,7 @@ def read_office(body: bytes) -> OfficeText:
     """Return the content of an office file."""
     import anydoc
 
-    body, unmarked = with_raised_numbers(body)
+    body, unmarked = with_lost_signs(body)
     try:
         document = anydoc.to_document(body)
     except anydoc.ConvertError as error:
@@ -56,7 +57,7 @@ def read_office(body: bytes) -> OfficeText:
     kind = anydoc.format_from_bytes(body)
     writer = _Writer(document)
     html = writer.write()
-    blocks = f"{writer.left_out} blocks or rows" if writer.left_out else ""
+    blocks = f"{counted(writer.left_out, 'blocks')} or rows" if writer.left_out else ""
     left_out = " and ".join(filter(None, (blocks, unmarked)))
     # The headings of a spreadsheet are the names of its sheets.
     heading = "" if kind in SPREADSHEETS else _first_heading(document)

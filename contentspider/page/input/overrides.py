@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from contentspider.ground.counts import counted
 from contentspider.ground.errors import ContentSpiderError, OverridesError
 from contentspider.ground.patterns import compile_pattern
 from contentspider.page.input.corrections import Rule, Selector
@@ -43,7 +44,7 @@ class Overrides:
     tables: tuple[Rule, ...]
 
     def __repr__(self) -> str:
-        return f"<Overrides: {len(self.tables)} rules>"
+        return f"<Overrides: {counted(len(self.tables), 'rules')}>"
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> Overrides | None:

@@ -4,20 +4,29 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from lxml import etree
 
 from contentspider.ground.addresses import is_web_address, join, without_password
 from contentspider.ground.compression import pack, unpack
+from contentspider.ground.counts import counted
 from contentspider.ground.errors import DAMAGE, StateError
 from contentspider.ground.pickles import pickled
 from contentspider.page.about.hints import Hints, read_head
 from contentspider.page.about.hydration import hydration_text
 from contentspider.page.about.metadata import Metadata, Statements
 from contentspider.page.about.stated_texts import StatedText
-from contentspider.page.input.body import as_utf8, is_too_deep, is_too_large, parse
+from contentspider.page.input.body import (
+    as_utf8,
+    check_html,
+    is_too_deep,
+    is_too_large,
+    parse,
+    read_utf8,
+    unpacked,
+)
 from contentspider.page.input.corrections import Corrections, correct
 from contentspider.page.input.own_values import OwnValues
 from contentspider.page.input.serialization import from_record, to_record
@@ -60,10 +69,11 @@ class Page:
     that it is a document (PDF, DOCX), which does not have the site's template. *corrections* are a
     person's corrections of its blocks (None: no rule applies to the page). *stated_texts* are the
     own texts in its markup. *own* has the values that the selectors of a user's own fields found
-    (None: none were sought).
+    (None: none were sought). *guessed_encoding* is the encoding in which the page was read if it is
+    not UTF-8 and declares none ("": none was guessed); it is not stored.
 
     >>> Page.from_html("<title>Tea</title><p>Tea is made of leaves.", "/tea")
-    <Page '/tea': 1 blocks>
+    <Page '/tea': 1 block>
     """
 
     url: str
@@ -74,21 +84,35 @@ class Page:
     corrections: Corrections | None = None
     stated_texts: tuple[StatedText, ...] = ()
     own: OwnValues | None = None
+    guessed_encoding: str = field(default="", compare=False)
     _dumped: list[bytes] = field(init=False, default_factory=list, compare=False)
     # The record that the page was parsed from, so that `dump` need not write it again.
     _parsed: list[bytes] = field(init=False, default_factory=list, compare=False)
 
     def __repr__(self) -> str:
-        return f"<Page {self.url!r}: {len(self.content.blocks)} blocks>"
+        return f"<Page {self.url!r}: {counted(len(self.content.blocks), 'blocks')}>"
+
+    def __hash__(self) -> int:
+        return hash(self.url)
 
     def _repr_html_(self) -> str:
         """Return the text of the page's blocks for notebooks."""
         return blocks_html(repr(self), self.content.blocks)
 
     @classmethod
+    def checked(cls, page: Page) -> Page:
+        """Return a page; raises TypeError for anything else, such as its HTML."""
+        if hasattr(page, "hints"):  # also what stands for a page, such as one of a book
+            return page
+        raise TypeError(
+            f"this takes objects of Page, not {type(page).__name__}: make them with"
+            " Page.from_html(html, url)"
+        )
+
+    @classmethod
     def from_html(
         cls,
-        html: bytes | str,
+        html: bytes | bytearray | memoryview | str,
         url: str = "",
         content_type: str | None = None,
         attributes: bool = False,
@@ -98,22 +122,31 @@ class Page:
     ) -> Page:
         """Parse *html* as the page at *url*.
 
-        Bytes are decoded as in browsers: by byte order mark, *content_type* or meta element, or
-        else by a guess. Only the first 1,000 attributes of a tag are read.
+        Bytes are unpacked (gzip, Zstandard, Brotli, deflate), and decoded as in browsers: by byte
+        order mark, *content_type* or meta element, or else by a guess (`guessed_encoding`). Only
+        the first 1,000 attributes of a tag are read.
 
         *attributes* keeps the attributes and the surroundings of elements, which some feature sets
         need. Sharing a *walker* (`contentspider.page.tree.blocks.new_walker`) between the pages of
         a site is faster. The blocks that *overrides* match are recorded in `corrections`, and the
         values that the selectors of *fields_file* find in `own`.
 
-        Raises TypeError if *html* is anything but a text or bytes, such as a path.
+        Raises TypeError for arguments of other types, `NotHTMLError` (a ValueError) for other
+        formats, such as a PDF file, JSON, or the path of a file in place of its bytes, and
+        `PackedError` for a packed body that is damaged or too large.
         """
-        if not isinstance(html, str | bytes | bytearray):
+        if not isinstance(html, str | bytes | bytearray | memoryview):
             raise TypeError(
                 f"the HTML of a page is text or bytes, not {type(html).__name__}; of a file it is"
                 " Path(file).read_bytes()"
             )
-        body = as_utf8(html, content_type)
+        if not isinstance(url, str):
+            raise TypeError(f"the address of a page is text, not {type(url).__name__}")
+        _check_corrections(overrides, fields_file)
+        if not isinstance(html, str):
+            html = unpacked(bytes(html))
+        check_html(html)
+        body, guess = read_utf8(html, content_type)
         page = cls.from_root(
             parse(body),
             url,
@@ -123,7 +156,7 @@ class Page:
             fields_file=fields_file,
         )
         page.content.truncated |= is_too_large(body)
-        return page
+        return replace(page, guessed_encoding=guess) if guess else page
 
     @classmethod
     def from_root(
@@ -241,6 +274,25 @@ class Page:
             raise _damaged(error) from error
         page._parsed.append(data)
         return page
+
+
+def _check_corrections(overrides: object, fields_file: object) -> None:
+    """Raise TypeError unless these are what `Page.from_html` takes."""
+    if overrides is not None and not hasattr(overrides, "rules"):
+        raise TypeError(
+            f"overrides is an object of Overrides, not {type(overrides).__name__}: make it with"
+            " Overrides.parse(text) or Overrides.load(folder)"
+        )
+    if fields_file is not None and not hasattr(fields_file, "read"):
+        raise TypeError(
+            f"fields_file is an object of FieldsFile, not {type(fields_file).__name__}: make it"
+            " with FieldsFile.load"
+        )
+
+
+def page_of_markup(markup: str, url: str = "") -> Page:
+    """Return the page of markup that a site wrote, whatever it is: no person gave it by mistake."""
+    return Page.from_root(parse(as_utf8(markup)), url)
 
 
 def _damaged(error: BaseException) -> StateError:

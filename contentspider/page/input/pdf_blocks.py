@@ -7,22 +7,22 @@ import time
 from collections import Counter
 from dataclasses import dataclass, field
 from html import escape
-from itertools import groupby
+from itertools import groupby, takewhile
 from typing import TYPE_CHECKING
 
 from contentspider.page.input.pdf import MAX_CHARS, SENTENCE_END
-from contentspider.page.input.pdf_lines import Line, read_lines
-from contentspider.page.input.properties import Properties, is_generic_title
+from contentspider.page.input.pdf_lines import GAP, Cell, Line, read_lines
+from contentspider.page.input.properties import Properties, is_generic_title, known_author
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 MAX_PAGES = 2_000
 # A line is a running head or foot if a page near it has the same line, except for numbers, at the
 # same height, and if it is one of the outermost lines of both.
 NEAR_PAGES = 2
 EDGE_LINES = 3
-SAME_HEIGHT = 3.0  # points
+SAME_HEIGHT = SAME_LEFT = 3.0  # points
 NUMBER = re.compile(r"\d+|\b[ivxlc]+\b", re.IGNORECASE)
 PAGE_NUMBER = re.compile(r"\W*(?:\d{1,4}|[ivxlc]{1,7})\W*", re.IGNORECASE)
 # Distances, in sizes of the font: between lines of a paragraph at most; of an indent at least.
@@ -41,11 +41,18 @@ MAX_LEVEL = 6
 MAX_TITLE_CHARS = 300
 # "1. First step" begins an entry, and the line before it is short or an entry, too.
 NUMBERED = re.compile(r"(?:\d{1,3}|[a-z])[.)]\s+\S")
-# The end of an entry in a table of contents: dots and the number of a page. In a bold entry, both
-# the heading's number and the page's.
-LEADER = re.compile(r"(?:\s?\.){4,}\s*\w{1,5}$")
-CONTENTS_ENTRY = re.compile(r"[\dA-Z]{1,3}(?:\.\d+)*\.?\s.*\s\d{1,4}|.*(?:\s?\.){4,}\s*\w{1,5}")
+# The end of an entry in a table of contents: dots and the number of a page. Four dots are enough:
+# a search for all of them takes the square of their number. In a bold entry, both the heading's
+# number and the page's.
+LEADER = re.compile(r"(?:\s?\.){4}\s{0,9}\w{1,5}$")
+NUMBERED_ENTRY = re.compile(r"[\dA-Z]{1,3}(?:\.\d+)*\.?\s.*\s\d{1,4}")
 BULLET = re.compile(r"[•◦▪‣●○■□▸►∙·–—]\s+(?=\S)|[•◦▪‣●■▸►](?=\w)")
+COUNTED = re.compile(r"(\d{1,3})[.)]\s+(?=\S)")
+# Fewer lines with gaps are no table: a formula with its number, a heading with a date.
+LEAST_ROWS, MAX_ROWS = 3, 1_000
+# A line that ends within an address, or between the numbers of a range.
+IN_ADDRESS = re.compile(r"(?:https?://|www\.)\S+$", re.IGNORECASE)
+NUMBER_END = re.compile(r"(?<![\w-])\d+[-–]?$")
 WORD_END = re.compile(r"[\w-]*$")
 WORD_BEGINNING = re.compile(r"\w*")
 WORDS = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
@@ -73,6 +80,15 @@ class _Block:
     @property
     def last(self) -> Line:
         return self.lines[-1]
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        """The cells of a row; lines after its first one belong to the last cell."""
+        cells = self.lines[0].cells
+        if len(cells) < 2 or len(self.lines) == 1:
+            return cells
+        first = " ".join(cell.text for cell in cells[:-1])
+        return *cells[:-1], cells[-1]._replace(text=self.text.removeprefix(first).strip())
 
     @property
     def size(self) -> float:
@@ -112,7 +128,9 @@ def read_pdf(body: bytes, seconds: float) -> PdfText:
     if is_generic_title(title):
         title = _shown_title(blocks, body_size)
     author = stated.get("Author", "").replace("\0", "").strip()
-    properties = Properties(title, author, stated.get("Keywords", "").replace("\0", ""))
+    properties = Properties(
+        title, known_author(author), stated.get("Keywords", "").replace("\0", "")
+    )
     return PdfText(_html(blocks, body_size), properties, left_out)
 
 
@@ -151,7 +169,7 @@ def _blocks(lines: Sequence[Line]) -> list[_Block]:
     columns = _columns(lines)
     large = LARGER * _main_size((line.size, line.text) for line in lines)
     blocks: list[_Block] = []
-    for line in lines:
+    for line in _with_rows(lines):
         block = blocks[-1] if blocks else None
         if block is None or not _continues(block, line, columns, large):
             blocks.append(_Block([line], line.text))
@@ -161,6 +179,22 @@ def _blocks(lines: Sequence[Line]) -> list[_Block]:
         block.text = _joined(block, line, words)
         block.lines.append(line)
     return blocks
+
+
+def _with_rows(lines: Iterable[Line]) -> Iterator[Line]:
+    """Yield the lines; the cells of a row that are lines of their own become one."""
+    last: Line | None = None
+    for line in lines:
+        if last and _is_same_line(last, line) and line.left - last.right > GAP * line.size:
+            text, is_bold = f"{last.text} {line.text}", last.is_bold and line.is_bold
+            cells = last.cells + line.cells
+            last = line._replace(text=text, left=last.left, is_bold=is_bold, cells=cells)
+            continue
+        if last:
+            yield last
+        last = line
+    if last:
+        yield last
 
 
 def _columns(lines: Iterable[Line]) -> dict[tuple[int, int], float]:
@@ -187,11 +221,14 @@ def _continues(
         return True
     if abs(line.size - block.size) > 0.6 or BULLET.match(line.text) or LEADER.search(last.text):
         return False
+    cells = block.lines[0].cells
+    if len(cells) > 1 and len(line.cells) > 1:
+        return False  # the next row of a table
     if line.page != last.page or line.base > last.base:  # the next page or column
         return last.has_hyphen or (line.text[0].islower() and not _ends_sentence(last))
     if _is_apart(block, line):
         return False
-    if last.has_hyphen:
+    if last.has_hyphen or (len(cells) > 1 and abs(line.left - cells[-1].left) < SAME_LEFT):
         return True
     width = columns[_column(last)] - last.left
     return not (_changes_weight(block, line) or _ends_paragraph(block, line, width, large))
@@ -245,11 +282,15 @@ def _all_bold(block: _Block) -> bool:
 def _joined(block: _Block, line: Line, words: Counter[str]) -> str:
     """Return the text of a block with a line after it. A hyphen at a line's end is left out, unless
     the next word begins with a capital, or the word has another hyphen, or the document has the
-    word with its hyphen, but not without it.
+    word with its hyphen, but not without it; or it is one of an address or of a range of numbers.
     """
     text = block.text
-    has_hyphen = block.last.has_hyphen or (text.endswith("-") and text[-2:-1].isalpha())
-    if not has_hyphen:
+    has_hyphen = block.last.has_hyphen or text.endswith("-")
+    if has_hyphen and IN_ADDRESS.search(text):
+        return f"{text.removesuffix('-')}-{line.text}"
+    if NUMBER_END.search(text) and line.text[0].isdigit() and (has_hyphen or text[-1] == "–"):
+        return f"{text}{'' if text[-1] in '-–' else '-'}{line.text}"
+    if not (block.last.has_hyphen or (has_hyphen and text[-2:-1].isalpha())):
         return f"{text} {line.text}"
     text = text.removesuffix("-")
     begin = WORD_END.search(text)
@@ -270,11 +311,16 @@ def _main_size(texts: Iterable[tuple[float, str]]) -> float:
     return sizes.most_common(1)[0][0] if sizes else 0.0
 
 
+def _is_contents_entry(text: str) -> bool:
+    """Tell whether a line is an entry of a table of contents, with the number of its page."""
+    return bool(LEADER.search(text) or NUMBERED_ENTRY.fullmatch(text))
+
+
 def _is_heading(block: _Block, body_size: float) -> bool:
     text = block.text
     if len(block.lines) > MAX_HEADING_LINES or sum(map(str.isalpha, text)) < 2:
         return False
-    if BULLET.match(text) or CONTENTS_ENTRY.fullmatch(text):
+    if BULLET.match(text) or _is_contents_entry(text):
         return False
     if block.size >= LARGER * body_size:
         is_prose = len(text) > MAX_BOLD_CHARS and SENTENCE_END.search(text)
@@ -304,13 +350,69 @@ def _html(blocks: Sequence[_Block], body_size: float) -> str:
     sizes = sorted({max(block.size, body_size) for block in blocks if id(block) in headings})[::-1]
     levels = {size: min(level, MAX_LEVEL) for level, size in enumerate(sizes, 1)}
     parts: list[str] = []
-    for is_list, group in groupby(blocks, lambda block: BULLET.match(block.text) is not None):
-        if is_list:
-            entries = (BULLET.sub("", block.text, count=1) for block in group)
-            parts += ["<ul>", *(f"<li>{escape(entry)}</li>" for entry in entries), "</ul>"]
-            continue
-        for block in group:
+    number = 0
+    while number < len(blocks):
+        block = blocks[number]
+        rest = blocks[number : number + MAX_ROWS]
+        if rows := _table(rest):
+            has_head = _all_bold(rows[0]) and not _all_bold(rows[1])
+            parts += ["<table>", _row(rows[0], "th" if has_head else "td")]
+            parts += [*(_row(row, "td") for row in rows[1:]), "</table>"]
+            number += len(rows)
+        elif bullets := list(takewhile(lambda block: BULLET.match(block.text), rest)):
+            parts += ["<ul>", *(_entry(entry, BULLET) for entry in bullets), "</ul>"]
+            number += len(bullets)
+        elif id(block) not in headings and (entries := _numbered(rest)):
+            start = block.text.partition(".")[0].partition(")")[0]
+            parts += [f"<ol start={start}>", *(_entry(one, COUNTED) for one in entries), "</ol>"]
+            number += len(entries)
+        else:
             level = levels.get(max(block.size, body_size), 0) if id(block) in headings else 0
             tag = f"h{level}" if level else "p"
             parts.append(f"<{tag}>{escape(block.text)}</{tag}>")
+            number += 1
     return "".join(parts)
+
+
+def _entry(block: _Block, mark: re.Pattern[str]) -> str:
+    return f"<li>{escape(mark.sub('', block.text, count=1))}</li>"
+
+
+def _row(row: _Block, tag: str) -> str:
+    cells = "".join(f"<{tag}>{escape(cell.text)}</{tag}>" for cell in row.cells)
+    return f"<tr>{cells}</tr>"
+
+
+def _numbered(blocks: Sequence[_Block]) -> Sequence[_Block]:
+    """Return the entries of a numbered list that the first block begins, none for a single one."""
+    first = COUNTED.match(blocks[0].text)
+    if first is None:
+        return ()
+    count = 1
+    for block in blocks[1:]:
+        entry = COUNTED.match(block.text)
+        if entry is None or int(entry[1]) != int(first[1]) + count:
+            break
+        count += 1
+    return blocks[:count] if count > 1 else ()
+
+
+def _table(blocks: Sequence[_Block]) -> Sequence[_Block]:
+    """Return the rows of a table that the first block begins, none for fewer than `LEAST_ROWS`."""
+    first, text, count = blocks[0].cells, blocks[0].text, 1
+    is_entry = BULLET.match(text) or COUNTED.match(text) or _is_contents_entry(text)
+    if len(first) < 2 or is_entry:
+        return ()
+    while count < len(blocks) and _is_aligned(first, blocks[count].cells):
+        if blocks[count].lines[0].page != blocks[0].lines[0].page:
+            break
+        count += 1
+    return blocks[:count] if count >= LEAST_ROWS else ()
+
+
+def _is_aligned(first: Sequence[Cell], cells: Sequence[Cell]) -> bool:
+    """Tell whether the cells of two rows stand below each other."""
+    return len(first) == len(cells) and all(
+        above.left <= below.right and below.left <= above.right
+        for above, below in zip(first, cells, strict=True)
+    )

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 HYPHEN = "\x02"  # PDFium's sign for a hyphen at the end of a line, instead of a line break
 LINE_END = re.compile("\r\n|\n|\x02")
 BOLD_NAME = re.compile(rb"bold|black|heavy|demi|-bd|cmbx|cmb\d|sfbx|\.b(?:$|,)", re.IGNORECASE)
+FIXED_NAME = re.compile(rb"mono|courier|typewriter|consol|cmtt|cmsltt|sftt|ectt", re.IGNORECASE)
+SPACES = re.compile(r"(?<=\S)\s+(?=\S)")
+GAP = 1.5  # between the cells of a row, in sizes of the font; justified lines have smaller ones
+WIDE = 0.43  # a line with gaps is wider than this for each character, in sizes of the font
 FORCED_BOLD = 1 << 18  # a flag of fonts
 # Ligatures, and letters whose accent is a character of its own before them, as in old TeX files.
 LIGATURE = re.compile("[\ufb00-\ufb06]")
@@ -23,10 +27,18 @@ LOOSE_ACCENT = re.compile(r"(?<=[^\W\d_])([¨´ˇ˚])\s?(?=[A-Za-zı])([A-Za-zı
 ACCENTS = {"¨": "\u0308", "´": "\u0301", "ˇ": "\u030c", "˚": "\u030a"}
 
 
+class Cell(NamedTuple):
+    """A part of a line between wide gaps: its text, and its ends in points."""
+
+    text: str
+    left: float
+    right: float
+
+
 class Line(NamedTuple):
     """A line of a page: its text, its box in points (the origin is the lower left corner of the
     page), the *size* of its font in points, whether all of it is bold, and whether a hyphen at its
-    end was left out of the text.
+    end was left out of the text. *cells* are its parts between wide gaps; a line of code has none.
     """
 
     text: str
@@ -37,6 +49,7 @@ class Line(NamedTuple):
     size: float
     is_bold: bool
     has_hyphen: bool = False
+    cells: tuple[Cell, ...] = ()
 
 
 def read_lines(page: PdfPage, number: int) -> Iterator[Line]:
@@ -61,6 +74,7 @@ class _Reader:
         import pypdfium2.raw as pdfium
 
         self._pdfium, self._text_page, self._page = pdfium, text_page, page
+        self._buffers = [ctypes.c_double() for _ in range(4)]
 
     def text(self, size: int) -> str:
         """Return the page's characters, one for each number."""
@@ -79,23 +93,48 @@ class _Reader:
         # In texts from right to left, the first character is at the right.
         boxes = [self._box(index) for index in (start, end - 1)]
         left, right = min(box[0] for box in boxes), max(box[1] for box in boxes)
-        places = {start, (start + end) // 2, end - 1}
-        sizes, bold = zip(*(self._font(index) for index in places), strict=True)
+        middle = (start + end) // 2
+        while text[middle].isspace():  # PDFium adds spaces, which have no font
+            middle += 1
+        places = (start, middle, end - 1)
+        sizes, bold, fixed = zip(*(self._font(index) for index in places), strict=True)
+        size = sorted(sizes)[len(sizes) // 2]
+        # The numbers of lines of code may have another font.
+        cells: tuple[Cell, ...] = ()
+        if not all(fixed[1:]):
+            cells = (Cell(shown, left, right),)
+            if right - left > WIDE * size * len(shown):
+                cells = tuple(self._cells(text, start, end, size))
         yield Line(
-            *(shown, self._page, left, right, boxes[0][2], sorted(sizes)[len(sizes) // 2]),
-            *(all(bold), has_hyphen),
+            *(shown, self._page, left, right, boxes[0][2], size, all(bold), has_hyphen, cells)
         )
+
+    def _cells(self, text: str, start: int, end: int, size: float) -> Iterator[Cell]:
+        """Yield the parts of a line between wide gaps."""
+        begin, left = start, self._sides(start)[0]
+        for space in SPACES.finditer(text, start, end):
+            right, following = self._sides(space.start() - 1)[1], self._sides(space.end())[0]
+            if following - right > GAP * size:
+                yield Cell(_clean(text[begin : space.start()]), left, right)
+                begin, left = space.end(), following
+        yield Cell(_clean(text[begin:end]), left, self._sides(end - 1)[1])
+
+    def _sides(self, index: int) -> tuple[float, float]:
+        """Return the left and the right end of a character."""
+        self._pdfium.FPDFText_GetCharBox(self._text_page, index, *self._buffers)
+        return self._buffers[0].value, self._buffers[1].value
 
     def _box(self, index: int) -> tuple[float, float, float]:
         """Return the left and the right end and the base line of a character."""
-        sides = [ctypes.c_double() for _ in range(4)]
-        self._pdfium.FPDFText_GetCharBox(self._text_page, index, *sides)
+        left, right = self._sides(index)
         x, y = ctypes.c_double(), ctypes.c_double()
         self._pdfium.FPDFText_GetCharOrigin(self._text_page, index, x, y)
-        return sides[0].value, sides[1].value, y.value
+        return left, right, y.value
 
-    def _font(self, index: int) -> tuple[float, bool]:
-        """Return the size of a character's font on the page, and whether it is bold."""
+    def _font(self, index: int) -> tuple[float, bool, bool]:
+        """Return the size of a character's font on the page, whether it is bold, and whether all
+        its characters have the same width.
+        """
         matrix = self._pdfium.FS_MATRIX()
         self._pdfium.FPDFText_GetMatrix(self._text_page, index, matrix)
         size = self._pdfium.FPDFText_GetFontSize(self._text_page, index)
@@ -103,7 +142,7 @@ class _Reader:
         name, flags = ctypes.create_string_buffer(200), ctypes.c_int()
         self._pdfium.FPDFText_GetFontInfo(self._text_page, index, name, len(name), flags)
         is_bold = bool(flags.value & FORCED_BOLD) or BOLD_NAME.search(name.value) is not None
-        return round(2 * size) / 2, is_bold
+        return round(2 * size) / 2, is_bold, FIXED_NAME.search(name.value) is not None
 
 
 def _clean(text: str) -> str:

@@ -9,9 +9,13 @@ import zlib
 from contextlib import suppress
 from dataclasses import dataclass
 from io import BytesIO
+from typing import TYPE_CHECKING
 from zipfile import BadZipFile, ZipFile
 
 from lxml import etree
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 # The members of a ZIP file that have its properties: of Office Open XML, OpenDocument and EPUB.
 MEMBERS = re.compile(r"docProps/core\.xml|meta\.xml|(?:.*/)?[^/]+\.opf", re.DOTALL)
@@ -24,6 +28,12 @@ GENERIC_TITLE = re.compile(
     # The name of a file, perhaps with the name of its program: "Microsoft Word - minutes.docx".
     r"|(?:Microsoft|LibreOffice|OpenOffice|Adobe)\b.* - .*"
     r"|\S+\.(?:docx?|docm|rtf|odt|xlsx?|pptx?|pdf|dvi|tex|ps|eps|indd|qxd|pages|html?|txt|fm|pmd?)",
+    re.IGNORECASE,
+)
+# What programs write for an author whom they do not know.
+NO_AUTHOR = re.compile(
+    r"\W*(?:anonymous|unknown(?: author)?|unspecified|none|admin(?:istrator)?|user|owner|root"
+    r"|author|(?:microsoft )?office[ -]user|microsoft account|python-docx)\W*",
     re.IGNORECASE,
 )
 # `zipfile` raises these errors for damaged and encrypted files, and for unknown compressions.
@@ -39,6 +49,9 @@ KEYWORDS = ("keywords", "keyword")
 LANGUAGE = ("language",)
 CREATED = ("created", "creation-date", "date")
 MODIFIED = ("modified", "date")
+
+OPF_ROLE = "{http://www.idpf.org/2007/opf}role"
+AUTHOR_ROLE = "aut"  # of MARC relators
 
 RTF_HEAD_CHARS = 100_000
 RTF_VALUE = r"\{\\%s ((?:[^{}\\]|\\[^\n])*)\}"
@@ -68,7 +81,17 @@ def read_properties(body: bytes) -> Properties:
         properties = _zip_properties(body)
     if is_generic_title(properties.title):
         properties.title = ""
+    properties.author = known_author(properties.author)
     return properties
+
+
+def known_author(author: str) -> str:
+    """Return an author, "" for what programs write without one.
+
+    >>> known_author("(anonymous)"), known_author("Ada Lo")
+    ('', 'Ada Lo')
+    """
+    return "" if NO_AUTHOR.fullmatch(author.strip()) else author
 
 
 def is_generic_title(title: str) -> bool:
@@ -88,8 +111,9 @@ def _zip_properties(body: bytes) -> Properties:
         # A member that is not XML, or has names that are not UTF-8: the values before it count.
         with suppress(etree.XMLSyntaxError, UnicodeDecodeError):
             root = etree.fromstring(member, parser)
-            for element in root.iter("*") if root is not None else ():
-                _add(values, element)
+            if root is not None:
+                for element in _properties_of(root):
+                    _add(values, element)
     return Properties(
         title=_first(values, TITLE),
         author=", ".join(next(filter(None, (values.get(name) for name in AUTHOR)), [])),
@@ -98,6 +122,35 @@ def _zip_properties(body: bytes) -> Properties:
         modified=_first(values, MODIFIED),
         language=_first(values, LANGUAGE),
     )
+
+
+def _properties_of(root: etree._Element) -> Iterator[etree._Element]:
+    """Yield the elements of a member. Of an EPUB, the main title comes first, and if creators have
+    the role of the author, the others (illustrators, editors) are left out (EPUB 3.3, appendix D.3;
+    ``opf:role`` in EPUB 2).
+    """
+    refined = {
+        (str(meta.get("refines")).removeprefix("#"), meta.get("property")): (
+            meta.text or ""
+        ).strip()
+        for meta in root.iter("{*}meta")
+        if meta.get("refines")
+    }
+
+    def refinement(element: etree._Element, name: str) -> str | None:
+        return refined.get((element.get("id") or "", name))
+
+    roles = {
+        creator: refinement(creator, "role") or creator.get(OPF_ROLE)
+        for creator in root.iter("{*}creator")
+    }
+    has_authors = AUTHOR_ROLE in roles.values()
+    yield from (
+        title for title in root.iter("{*}title") if refinement(title, "title-type") == "main"
+    )
+    for element in root.iter("*"):
+        if not has_authors or roles.get(element, AUTHOR_ROLE) == AUTHOR_ROLE:
+            yield element
 
 
 def _members(body: bytes) -> list[bytes]:

@@ -6,6 +6,7 @@ from html import escape
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from contentspider.ground.counts import counted
 from contentspider.page.about.front_matter import split_front_matter
 from contentspider.page.input.body import decode
 from contentspider.page.input.pdf import MAX_CHARS, paragraphs_of
@@ -56,4 +57,4 @@ def _first_heading(tokens: Sequence[Token]) -> str:
 def _text(body: bytes, content_type: str) -> tuple[str, str]:
     text = decode(body, content_type).replace("\0", "").replace("\r\n", "\n")
     more = len(text) - MAX_CHARS
-    return text[:MAX_CHARS], f"{more} characters" if more > 0 else ""
+    return text[:MAX_CHARS], counted(more, "characters") if more > 0 else ""

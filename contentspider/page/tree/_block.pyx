@@ -35,7 +35,8 @@ cdef class Block:
     preformatted text. *anchor* is the fragment that links to a heading. *note* is the id of the
     footnote that the block belongs to.
     *spans* are ``(start, end, mark)`` ranges of *text*. A mark is the address of a link, one of
-    `STYLES`, or `NOTE` followed by the id of a footnote.
+    `STYLES`, one of `FORMULAS_AS_TEXT` followed by LaTeX, or `NOTE` followed by the id of a
+    footnote.
     *images* are ``(place, address, description, width, height)``. *place* is the number of
     characters before the image: -1 if the image is before the block, more than the length of *text*
     if it is after the block. Width and height are in pixels, 0 if the markup has none. *films* are
@@ -123,4 +124,8 @@ cdef bint is_style(const char* mark, int length) noexcept:
     """Tell whether a mark is a style or a footnote, not the address of a link; see `is_link`."""
     if length == 1:
         return strchr(STYLE_CHARS, mark[0]) is not NULL
-    return length >= 2 and (strncmp(mark, "$$", length) == 0 or strncmp(mark, "[^", 2) == 0)
+    if length < 2:
+        return False
+    if strncmp(mark, "$ ", 2) == 0 or strncmp(mark, "[^", 2) == 0:
+        return True
+    return strncmp(mark, "$$", 2) == 0 and (length == 2 or mark[2] == c" ")

@@ -8,17 +8,17 @@ of headings and the markers of footnotes.
 
 from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.string cimport strchr, strcmp, strlen, strncmp, strstr
-from lxml.includes.tree cimport XML_ELEMENT_NODE, XML_TEXT_NODE, xmlNode
+from lxml.includes.tree cimport XML_ELEMENT_NODE, XML_TEXT_NODE, xmlAttr, xmlNode
 
 from contentspider.page.tree._elements cimport (
-    ARIA_HIDDEN, BUTTON, CELL, CLASS, CONTAINER, HREF, INLINE, LINK, NAME, ROLE, STYLE, Elements, Kind, attribute_of,
+    ARIA_HIDDEN, BUTTON, CELL, CLASS, CONTAINER, HREF, ID, INLINE, LINK, NAME, ROLE, STYLE, Elements, Kind, attribute_of,
     first_child, is_called,
 )
 
 import re
 
 from contentspider.page.tree.code import code_language
-from contentspider.page.tree.tags import EDIT_LINK, GUTTERS, PERMALINK, SHOWN_FORMULAS, SIGNS
+from contentspider.page.tree.tags import CONTROLS, EDIT_LINK, GUTTERS, PERMALINK, SHOWN_FORMULAS, SIGNS
 
 # A permalink has at most this many characters. At most this many nodes below an element are read.
 cdef Py_ssize_t MAX_SIGN_CHARS = 100
@@ -47,7 +47,7 @@ cdef int MAX_BEFORE_SOURCE = 4
 cdef const char* WORD_MARKER = "mso-list:Ignore"
 # mdBook gives this class to lines of Rust that it hides: they only make an example compile.
 cdef const char* UNSHOWN_LINE = "boring"
-cdef Py_ssize_t MAX_LINE_NUMBER_CHARS = 6
+cdef Py_ssize_t MAX_LINE_NUMBER_CHARS = 6, MAX_GUTTER_CHARS = 20_000
 # The language is looked for in the classes of a preformatted element, of the code in it, and of
 # this many elements around it.
 cdef int MAX_ABOVE_CODE = 5
@@ -58,18 +58,29 @@ cdef object CODE_CONTROL = re.compile(
     r"|code-?lang",
     re.IGNORECASE,
 )
-cdef object CODE_LINE = re.compile(r"(?:^|\s)(?:line|(?:token|code|view|cm)-line)(?:$|\s)")
+# Prism's ``token inserted line`` is a part of one.
+cdef object CODE_LINE = re.compile(
+    r"(?!token\s)(?:.*\s)?(?:line|(?:token|code|view|cm)-line)(?:$|\s)", re.DOTALL
+)
 cdef Py_ssize_t MAX_CONTROL_CHARS = 30, MAX_BESIDE_CODE_BYTES = 120
 cdef int MAX_AROUND_CONTROL = 5
+# So many nodes before folded code are looked at, to find the checkbox that opens it.
+cdef int MAX_BEHIND_BOX = 20
 # The words of a heading are searched in this many bytes of a text.
+cdef tuple BACK_SIGNS = ("↩", "⤴", "↵", "⬏", "↑", "^")
+cdef tuple SHORT_LANGUAGES = ("c", "go", "js", "py", "r", "rb", "rs", "sh", "ts")
 cdef Py_ssize_t MAX_BEFORE_BUTTON_BYTES = 1_000
+cdef tuple CONTROL_ATTRIBUTES = (b"title", b"aria-label", b"aria-expanded", b"aria-controls")
 # Links to the source of what a page describes, as rustdoc, Sphinx and pdoc write them.
 cdef object SOURCE_LINK = re.compile(r"(?:^|\s)(?:src|srclink|viewcode-link|view-source-button)(?:$|\s)")
 cdef object OWN_SOURCE = re.compile(r"srclink|viewcode-link|view-source-button")
+# Signs that what a control opens is folded or not.
+cdef frozenset FOLD_SIGNS = frozenset("+-−–—×✕✖▲▴▶▸►▼▾›»⌄⌃∨∧↓↑↕❯")
 # The signs of boxes to check, which are drawn as text beside the real ones.
 cdef frozenset BOX_SIGNS = frozenset("▢☐□◻⬜☑✓✔")
 
 cdef dict GUTTER_ANSWERS = {}
+cdef dict CONTROL_ANSWERS = {}
 cdef Py_ssize_t MAX_ANSWERS = 10_000, MAX_CLASS_BYTES = 200
 
 
@@ -104,12 +115,26 @@ cdef bint is_furniture(
         return is_permalink(node, elements.values[HREF], classes, heading)
     if is_called(node, "label") and text_below(node, 2) and is_box_sign(node):
         return True
+    if is_fold_sign(node):
+        return True
     if elements.values[STYLE] is not NULL and strstr(elements.values[STYLE], WORD_MARKER) is not NULL:
         return True
     if classes is NULL:
         return False
     if is_source_link(node, classes) or repeats_kind(node, classes):
         return True
+    if is_unseen(classes) and is_in_branch(node):
+        return True
+    if strcmp(classes, "ltx_note_mark") == 0:  # LaTeXML repeats it before the note
+        return "ltx_note_content" in attribute_of(node.parent, "class")
+    if strcmp(classes, "expanded") == 0:  # MyST: "Show code", "Hide code"
+        return is_of_class(previous_element(node.prev), "collapsed")
+    if strcmp(classes, "label") == 0 and "footnote" in attribute_of(node.parent, "class"):
+        return note_of(node) == ""  # docutils: the number of a note that has several links back
+    if strcmp(classes, "mw-cite-backlink") == 0:  # MediaWiki: "^ a b"
+        return True
+    if is_called(node.parent, "figcaption") and UNSEEN.search(classes.decode()) is not None:
+        return code_in(node.parent.parent) is not NULL  # Expressive Code: "Terminal window"
     if heading is not NULL and EDIT_LINK.search(classes.decode()) is not None:
         return True
     return strstr(classes, "MathJax") is not NULL and is_shown_formula(node, classes)
@@ -117,14 +142,52 @@ cdef bint is_furniture(
 
 cdef bint is_lone_control(xmlNode* button, xmlNode* heading) except -1:
     """Tell whether a button has a sign for its text, such as a cross, or stands after the words of a
-    heading, which it may copy or fold.
+    heading, which it may copy or fold. In "Press + to add", the sign belongs to the sentence if
+    the button does not say what it does here.
     """
-    cdef str text = text_below(button, MAX_CONTROL_CHARS)
-    if not text:
+    if has_sign(button):
+        for name in CONTROL_ATTRIBUTES:
+            if attribute_of(button, name):
+                return True
+        return not (is_text_with_words(button.prev) and is_text_with_words(button.next))
+    if heading is NULL or not text_below(button, MAX_CONTROL_CHARS):
         return False
-    if not any([character.isalnum() for character in text]):
-        return True
-    return heading is not NULL and has_words_before(button, heading)
+    return has_words_before(button, heading)
+
+
+cdef bint is_fold_sign(xmlNode* node) except -1:
+    """Tell whether an element at the end of a control is the sign that something is folded."""
+    cdef xmlNode* text = node.children
+    if text is NULL or text.next is not NULL or text.type != XML_TEXT_NODE:
+        return False
+    if next_element(node.next) is not NULL or is_text_with_words(node.next):
+        return False
+    if (
+        not is_called(node.parent, "button")
+        and not is_called(node.parent, "summary")
+        and not attribute_of(node.parent, "aria-expanded")
+        and not is_called(node.parent.parent, "label")  # Hugo Book
+    ):
+        return False
+    return text_below(node, 2) in FOLD_SIGNS and text_without(node.parent, node)
+
+
+cdef bint has_sign(xmlNode* button) except -1:
+    """Tell whether the text of a button is a sign."""
+    cdef str text = text_below(button, MAX_CONTROL_CHARS)
+    return bool(text) and not any([character.isalnum() for character in text])
+
+
+cdef bint is_text_with_words(xmlNode* node) except -1:
+    """Tell whether a node is text with letters, near its beginning."""
+    cdef Py_ssize_t size
+    if node is NULL or node.type != XML_TEXT_NODE or node.content is NULL:
+        return False
+    size = 0
+    while size < MAX_BEFORE_BUTTON_BYTES and node.content[size]:
+        size += 1
+    text = (<const char*>node.content)[:size].decode("utf-8", "ignore")
+    return any([character.isalpha() for character in text])
 
 
 cdef bint has_words_before(xmlNode* button, xmlNode* heading) except -1:
@@ -133,16 +196,9 @@ cdef bint has_words_before(xmlNode* button, xmlNode* heading) except -1:
     """
     cdef xmlNode* node = heading.children
     cdef int left = MAX_NODES
-    cdef Py_ssize_t size
-    cdef Py_UCS4 character
     while node is not NULL and node != button and left:
-        if node.type == XML_TEXT_NODE and node.content is not NULL:
-            size = 0
-            while size < MAX_BEFORE_BUTTON_BYTES and node.content[size]:
-                size += 1
-            for character in (<const char*>node.content)[:size].decode("utf-8", "ignore"):
-                if character.isalpha():
-                    return True
+        if is_text_with_words(node):
+            return True
         node = following(node, heading, node if is_called(node, "button") else NULL)
         left -= 1
     return False
@@ -177,6 +233,88 @@ cdef bint is_fold_label(xmlNode* node, const char* classes) noexcept:
     if classes is NULL or strstr(classes, "hideme") is NULL:
         return False
     return is_called(node, "summary")
+
+
+cdef bint is_folded_source(xmlNode* node, const char* classes) except -1:
+    """Tell whether an element is the source of a part of an API that pdoc's stylesheet hides until
+    its checkbox is checked.
+    """
+    cdef xmlNode* box
+    cdef int left = MAX_BEHIND_BOX
+    if classes is NULL or strstr(classes, "pdoc-code") is NULL:
+        return False
+    box = node.prev
+    while left and box is not NULL and not is_called(box, "input"):
+        box = box.prev
+        left -= 1
+    return left > 0 and box is not NULL and "view-source-toggle-state" in attribute_of(box, "class")
+
+
+cdef bint is_heading_of_notes(xmlNode* node, Elements elements) noexcept:
+    """Tell whether an element is the heading that only screen readers present before the footnotes
+    of a page (GitHub, remark).
+    """
+    cdef const char* classes = elements.values[CLASS]
+    if classes is NULL or elements.values[ID] is NULL or strstr(classes, "sr-only") is NULL:
+        return False
+    return is_heading(node) and strcmp(elements.values[ID], "footnote-label") == 0
+
+
+cdef bint is_unseen(const char* classes) noexcept:
+    """Tell whether only screen readers present an element: no space parts its words from those that
+    are seen.
+    """
+    return strstr(classes, "sr-only") is not NULL or strstr(classes, "visually-hidden") is not NULL
+
+
+cdef bint is_of_class(xmlNode* node, const char* name) noexcept:
+    """Tell whether *name* is the only class of an element, which may be NULL."""
+    cdef xmlAttr* attribute = NULL
+    if node is not NULL and node.type == XML_ELEMENT_NODE:
+        attribute = node.properties
+    while attribute is not NULL:
+        if strcmp(<const char*>attribute.name, "class") == 0:
+            node = attribute.children
+            return node is not NULL and strcmp(<const char*>node.content, name) == 0
+        attribute = attribute.next
+    return False
+
+
+cdef bint is_tree(xmlNode* details) noexcept:
+    """Tell whether folded text is a branch of a tree, such as a folder: it stands alone in the entry
+    of a list, and holds nothing but a list of others.
+    """
+    cdef xmlNode* summary = next_element(details.children)
+    cdef xmlNode* entries
+    if not is_called(details.parent, "li") or next_element(details.parent.children) != details:
+        return False
+    if summary is NULL or not is_called(summary, "summary") or has_text_after(details):
+        return False
+    entries = next_element(summary.next)
+    return (
+        entries is not NULL
+        and (is_called(entries, "ul") or is_called(entries, "ol"))
+        and not has_text_after(entries)
+    )
+
+
+cdef bint is_in_branch(xmlNode* node) noexcept:
+    """Tell whether an element stands beside the name of a branch of a tree: "Folder"."""
+    cdef xmlNode* summary = node.parent
+    cdef int left = MAX_CONTROL_DEPTH
+    while left and not is_called(summary, "summary"):
+        summary = summary.parent
+        left -= 1
+        if summary is NULL or summary.type != XML_ELEMENT_NODE:
+            return False
+    return left > 0 and is_tree(summary.parent) and text_without(summary, node)
+
+
+cdef bint is_tooltip(const char* classes) noexcept:
+    """Tell whether an element explains a name in code when the mouse is over it; Doxygen's
+    stylesheet hides it.
+    """
+    return classes is not NULL and strcmp(classes, "ttc") == 0
 
 
 cdef bint repeats_kind(xmlNode* node, const char* classes) except -1:
@@ -257,7 +395,8 @@ cdef bint acts_on_next_code(xmlNode* link, const char* href) except -1:
     code = next_element(link.parent.next)
     if code is not NULL and not is_called(code, "pre"):
         code = next_element(code.children)
-    return code is not NULL and is_called(code, "pre")
+    # phpBB had ``code`` without ``pre``: <dl><dt>Code: <a>Select all</a></dt><dd><code>
+    return code is not NULL and (is_called(code, "pre") or is_called(code, "code"))
 
 
 cdef bint is_code_control(xmlNode* node, Elements elements, Kind kind) except -1:
@@ -270,6 +409,8 @@ cdef bint is_code_control(xmlNode* node, Elements elements, Kind kind) except -1
         return False
     if text_below(node, MAX_CONTROL_CHARS) is None or has_code(node):
         return False  # code in a line may be the name of the file
+    if is_head_of_code(around):
+        return True
     while left and around is not NULL and around.type == XML_ELEMENT_NODE:
         if is_called(around, "body"):
             break
@@ -278,6 +419,23 @@ cdef bint is_code_control(xmlNode* node, Elements elements, Kind kind) except -1
         around = around.parent
         left -= 1
     return False
+
+
+cdef bint is_head_of_code(xmlNode* top) except -1:
+    """Tell whether an element has no text of its own, and code follows it: a bar with controls."""
+    cdef xmlNode* node = top.children
+    cdef xmlNode* code = next_element(top.next)
+    if code is NULL or not is_called(top, "div") or not is_called(code, "pre"):
+        return False
+    if text_below(top, MAX_CAPTION_CHARS) is None:  # it may have many children
+        return False
+    while node is not NULL:
+        if node.type == XML_TEXT_NODE and node.content is not NULL and (
+            (<const char*>node.content).strip()
+        ):
+            return False
+        node = node.next
+    return True
 
 
 cdef bint may_be_code_control(xmlNode* node, Elements elements, Kind kind) except -1:
@@ -380,6 +538,20 @@ cdef bint is_only_code(xmlNode* top) noexcept:
     return left > 0 and size <= MAX_BESIDE_CODE_BYTES
 
 
+cdef bint is_block_of_code(xmlNode* node) except -1:
+    """Tell whether ``code`` without ``pre`` has lines, and is all text of the element around."""
+    cdef xmlNode* inner = node.children
+    cdef int left = MAX_NODES
+    if not is_called(node, "code") or not (
+        is_called(node.parent, "div") or is_called(node.parent, "dd")
+    ):
+        return False
+    while inner is not NULL and left and not is_called(inner, "br"):
+        inner = following(inner, node, NULL)
+        left -= 1
+    return inner is not NULL and left > 0 and not text_without(node.parent, node)
+
+
 cdef bint is_code_line(const char* classes, const char* style) except -1:
     """Tell whether an element within code is a line of its own."""
     if style is not NULL and (
@@ -388,7 +560,7 @@ cdef bint is_code_line(const char* classes, const char* style) except -1:
         return True
     if classes is NULL or strstr(classes, "line") is NULL:
         return False
-    return CODE_LINE.search(classes.decode()) is not None
+    return CODE_LINE.match(classes.decode()) is not None
 
 
 cdef bint has_heading(xmlNode* top) noexcept:
@@ -466,11 +638,21 @@ cdef str language_of(xmlNode* preformatted):
         classes += names_of(node)
         node = node.parent
         left -= 1
+    # Confluence, and GitHub's and GitLab's Markdown. A code of two letters may be a human language.
+    classes.append(attribute_of(preformatted, "data-syntaxhighlighter-params"))
+    # Mintlify has an attribute of its own.
+    language = attribute_of(preformatted, "lang") or attribute_of(preformatted, "language")
+    if len(language) > 2 or language in SHORT_LANGUAGES:
+        classes.append("language-" + language)
     return code_language(classes)
 
 
 cdef list names_of(xmlNode* node):
-    cdef str language = attribute_of(node, "data-lang") or attribute_of(node, "data-language")
+    cdef str language = (
+        attribute_of(node, "data-lang")
+        or attribute_of(node, "data-language")
+        or attribute_of(node, "data-syntax")  # DocC
+    )
     cdef list names = ["language-" + language.strip().lower()] if language else []
     names.append(attribute_of(node, "class"))
     return names
@@ -478,13 +660,49 @@ cdef list names_of(xmlNode* node):
 
 cdef bint is_gutter(const char* classes) except -1:
     """Tell whether one of the classes marks line numbers."""
+    return has_one_of(classes, GUTTERS, GUTTER_ANSWERS)
+
+
+cdef bint is_control(const char* classes) except -1:
+    """Tell whether one of the classes marks a control, or what is hidden (`CONTROLS`)."""
+    return has_one_of(classes, CONTROLS, CONTROL_ANSWERS)
+
+
+cdef bint has_one_of(const char* classes, frozenset names, dict answers) except -1:
+    """Tell whether one of the classes is among the *names*. The *answers* are cached."""
     cdef bytes key = classes
-    answer = GUTTER_ANSWERS.get(key)
+    answer = answers.get(key)
     if answer is None:
-        answer = not GUTTERS.isdisjoint(key.decode().split())
-        if len(key) < MAX_CLASS_BYTES and len(GUTTER_ANSWERS) < MAX_ANSWERS:
-            GUTTER_ANSWERS[key] = answer
+        answer = not names.isdisjoint(key.decode("utf-8", "replace").split())
+        if len(key) < MAX_CLASS_BYTES and len(answers) < MAX_ANSWERS:
+            answers[key] = answer
     return answer
+
+
+cdef bint is_gutter_of_code(xmlNode* cell) except -1:
+    """Tell whether a cell has the numbers of the lines of code in the next cell, without a class
+    that says so (Hugo, YARD): ``<td><pre>1 2 3</pre></td><td><pre>..</pre></td>``.
+    """
+    cdef xmlNode* numbers = next_element(cell.children)
+    cdef xmlNode* code = next_element(cell.next)
+    if numbers is NULL or not is_called(numbers, "pre") or code is NULL or has_text_after(numbers):
+        return False
+    if previous_element(cell.parent.prev) is not NULL or next_element(cell.parent.next) is not NULL:
+        return False  # a row of data
+    code = next_element(code.children)
+    while code is not NULL and is_called(code, "div"):
+        code = next_element(code.children)
+    if code is NULL or not is_called(code, "pre"):
+        return False
+    text = text_below(numbers, MAX_GUTTER_CHARS)
+    if text is None or not text.strip():
+        return False
+    lines = text.split()
+    if len(lines) == 1 and lines != ["1"]:
+        return False  # numbers may be parted by other elements
+    if not all([line.isdecimal() and len(line) <= MAX_LINE_NUMBER_CHARS for line in lines]):
+        return False
+    return [int(line) for line in lines] == list(range(int(lines[0]), int(lines[0]) + len(lines)))
 
 
 cdef bint is_shown_formula(xmlNode* node, const char* classes) except -1:
@@ -526,6 +744,8 @@ cdef bint is_permalink(
     if heading is NULL:
         if is_beside_its_heading(link, fragment + 1):
             return True
+        if text[:1] in BACK_SIGNS:  # the second link back of a note: "↩2"
+            text = text.rstrip("0123456789")
         return bool(text) and not has_picture(link) and SIGNS.issuperset(text)
     if href[0] != c"#" and not leads_to(fragment + 1, heading):
         return False
@@ -560,11 +780,14 @@ cdef bint has_unseen_words(xmlNode* link) except -1:
 
 cdef bint links_own_heading(xmlNode* link, const char* href, xmlNode* heading) except -1:
     """Tell whether the words of a link are the words of its *heading*: the link leads to the
-    heading, or is the whole heading and leads to a place on the same page.
+    heading, or back to a list of contents, or is the whole heading and leads to a place on the same
+    page.
     """
     cdef const char* fragment = strchr(href, c"#")
     if fragment is NULL:
         return False
+    if attribute_of(link, "role") == "doc-backlink":
+        return True
     if leads_to(fragment + 1, heading) or leads_to(fragment + 1, link):
         return True
     return href[0] == c"#" and not text_without(heading, link)

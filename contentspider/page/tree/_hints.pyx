@@ -43,12 +43,16 @@ cdef int MAX_CARD_ELEMENTS = 60
 cdef Py_ssize_t MAX_DATE_LINK_CHARS = 18
 # Classes of the microformat hAtom, which Blogger uses.
 cdef object HATOM = re.compile(r"(?:^|\s)(?:published|updated)(?:$|\s)")
+# Classes of an author in hAtom and h-entry.
+cdef object CARD = re.compile(r"(?:^|\s)(?:p-author|author\s(?:.*\s)?vcard|vcard\s(?:.*\s)?author)(?:$|\s)")
 # Types of feeds.
 cdef object FEED = re.compile(r"\s*application/(?:rss\+xml|atom\+xml|feed\+json)\b", re.IGNORECASE)
 # The name in an author's card.
 cdef str NAME = (
     ".//*[@itemprop='name' or @property='name' or @property='schema:name'"
-    " or @property='http://schema.org/name' or @property='https://schema.org/name']"
+    " or @property='http://schema.org/name' or @property='https://schema.org/name'"
+    " or contains(concat(' ', @class, ' '), ' p-name ')"
+    " or contains(concat(' ', @class, ' '), ' fn ')]"
 )
 # Limits for stated texts. Each ingredient of a recipe is one element; its markup is longer than its
 # text.
@@ -102,6 +106,8 @@ cdef class HintElements:
                 about = attribute_of(node, "type")
                 if FEED.match(about):
                     self.found.append(("feed", about, attribute_of(node, "href"), self.place))
+            elif attribute_of(node, "itemprop") == "image":
+                self.found.append(("meta", "image", attribute_of(node, "href"), self.place))
         elif name[0] == c"s" and strcmp(name, "script") == 0:
             about = attribute_of(node, "type")
             if "ld+json" in about.lower():
@@ -196,11 +202,14 @@ cdef bint is_mark(xmlAttr* attribute) noexcept:
         name[0] == c"i" and strcmp(name, "itemprop") == 0
         or name[0] == c"r" and strcmp(name, "rel") == 0
         or name[0] == c"p" and strcmp(name, "property") == 0
+        or name[0] == c"c" and strcmp(name, "class") == 0
     ):
         return False
     if attribute.children is NULL or attribute.children.content is NULL:
         return False
     value = <const char*>attribute.children.content
+    if name[0] == c"c":
+        return strstr(value, "p-author") is not NULL or strstr(value, "vcard") is not NULL
     if name[0] == c"i":
         return strstr(value, "uthor") is not NULL or strstr(value, "ate") is not NULL
     if name[0] == c"p":
@@ -339,7 +348,8 @@ cdef bint add_author(
     itemprop = properties_of(node)
     rel = attribute_of(node, "rel").lower()
     if "author" not in itemprop.split() and "author" not in rel.split():
-        return False
+        if not CARD.search(attribute_of(node, "class")):
+            return False
     if authors < MAX_AUTHORS:
         author = etree.elementFactory(root._doc, node)
         # An author's card contains more than the name.
@@ -362,6 +372,8 @@ cdef bint add_date(xmlNode* node, int place, list found) except -1:
     text = attribute_of(node, "datetime") or attribute_of(node, "content")
     if is_abbreviation:
         text = attribute_of(node, "title") or text
+    elif strcmp(<const char*>node.name, "data") == 0:
+        text = attribute_of(node, "value") or text
     about = itemprop + " " + attribute_of(node, "class").lower()
     if about == " " and node.parent.type == XML_ELEMENT_NODE:
         if CHANGED.search(attribute_of(node.parent, "class")):

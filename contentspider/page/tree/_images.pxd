@@ -21,4 +21,4 @@ cdef class Pictures:
     cdef int leave(self, Py_ssize_t container) except -1
     cdef int place(self, Block block, Py_ssize_t container, bint preformatted) except -1
     cdef int share(self, Block block, Py_ssize_t following) except -1
-    cdef bint is_nearer(self, Py_ssize_t one, Py_ssize_t last, Py_ssize_t following) noexcept
+    cdef bint is_nearer(self, Py_ssize_t one, Py_ssize_t last, Py_ssize_t following) except -1

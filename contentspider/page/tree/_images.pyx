@@ -37,19 +37,24 @@ cdef str FLASH = ".swf"
 
 cdef tuple describe(xmlNode* node):
     """Return the address and description of a picture, and its width and height in the markup (0 if
-    missing). None if the picture shows nothing, such as a tracker.
+    missing). None if the picture shows nothing, such as a tracker, or is the sign of a control.
     """
     cdef str description = attribute_of(node, "alt").strip()
     cdef int least = MIN_SIZE if description else MIN_ICON_SIZE
     cdef int width = pixels(attribute_of(node, "width").strip())
     cdef int height = pixels(attribute_of(node, "height").strip())
     cdef str address
-    if 0 <= width < least or 0 <= height < least:
+    if 0 <= width < least or 0 <= height < least or is_sign(node):
         return None
     address = picture_address(node) or address_in_picture(node)
     if not 0 < len(address) <= MAX_ADDRESS_CHARS:
         return None
     return address, clean(description), max(width, 0), max(height, 0)
+
+
+cdef bint is_sign(xmlNode* image) except -1:
+    """Tell whether a picture is an icon in the label of a checkbox that opens a menu."""
+    return is_called(image.parent, "label") and "icon" in attribute_of(image, "class")
 
 
 cdef tuple describe_any(xmlNode* node):
@@ -353,16 +358,15 @@ cdef class Pictures:
         self.alone.clear()
         return 0
 
-    cdef bint is_nearer(self, Py_ssize_t one, Py_ssize_t last, Py_ssize_t following) noexcept:
+    cdef bint is_nearer(self, Py_ssize_t one, Py_ssize_t last, Py_ssize_t following) except -1:
         """Tell whether container *one* is nearer to the *last* than to the *following* container. A
-        container in another figure is never the nearer one.
+        container in another figure, box, quote or list entry is never the nearer one.
         """
         cdef Py_ssize_t before = self.tree.shared(one, last)
         cdef Py_ssize_t behind = self.tree.shared(one, following)
-        cdef bint is_others_before = self.tree.is_figure_between(last, before)
-        cdef bint is_others_behind = self.tree.is_figure_between(following, behind)
-        if is_others_before != is_others_behind:
-            return is_others_behind
+        cdef bint is_apart_behind = self.tree.is_apart(following, behind)
+        if self.tree.is_apart(last, before) != is_apart_behind:
+            return is_apart_behind
         return before > behind
 
 

@@ -19,7 +19,7 @@ cdef struct Mark:
 
 cdef class Run:
     cdef bint preformatted, is_muted
-    cdef bint is_raised  # digits are written as raised ones
+    cdef bint is_raised, is_lowered  # digits are written as raised or lowered ones
     cdef Py_ssize_t parts, end, breaks
     cdef vector[Mark] marks
 

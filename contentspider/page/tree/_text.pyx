@@ -13,7 +13,7 @@ from lxml.includes.tree cimport XML_XINCLUDE_START, xmlNode
 from contentspider.page.tree._block cimport Block, Span
 from contentspider.page.tree._elements cimport Elements, MarkText
 
-from contentspider.page.tree.tags import RAISED
+from contentspider.page.tree.tags import LOWERED, RAISED
 from contentspider.page.tree.text import joins_lines
 
 
@@ -43,8 +43,9 @@ cdef class Run:
         while node is not NULL:
             if node.type == XML_TEXT_NODE or node.type == XML_CDATA_SECTION_NODE:
                 if node.content is not NULL:
-                    if self.is_raised:
-                        text = (<const char*>node.content).decode().translate(RAISED).encode()
+                    if self.is_raised or self.is_lowered:
+                        signs = RAISED if self.is_raised else LOWERED
+                        text = (<const char*>node.content).decode().translate(signs).encode()
                         self.extend(&part, text)
                     else:
                         self.extend(&part, <const char*>node.content)

@@ -55,4 +55,4 @@ cdef class Tree:
     cdef bint has_numbered_names(self) noexcept
     cdef number_paths(self)
     cdef Py_ssize_t shared(self, Py_ssize_t one, Py_ssize_t other) noexcept
-    cdef bint is_figure_between(self, Py_ssize_t below, Py_ssize_t above) noexcept
+    cdef bint is_apart(self, Py_ssize_t below, Py_ssize_t above) except -1

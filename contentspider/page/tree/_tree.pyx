@@ -15,13 +15,14 @@ from contentspider.page.tree._elements cimport CLASS, ID, IN_PATH, ITEMPROP, ROL
 
 import re
 
+from contentspider.page.tree import tags
 from contentspider.page.tree.containers import named
 
 etree.import_lxml__etree()
 
 # A path locates a block in the template. Steps beyond this depth or length would not help.
 cdef Py_ssize_t MAX_PATH_DEPTH = 60, MAX_PATH_CHARS = 3_000
-cdef Py_ssize_t MAX_STEP_CHARS = 200
+cdef Py_ssize_t MAX_STEP_CHARS = tags.MAX_STEP_CHARS
 # A long number names a single page ("post-1234") and is replaced by 0. A single digit is kept: it
 # may name a part of the template ("column-2").
 cdef object LONG_NUMBER = re.compile(r"\d{2,}")
@@ -307,12 +308,14 @@ cdef class Tree:
                 other = self.containers[other].parent
         return one
 
-    cdef bint is_figure_between(self, Py_ssize_t below, Py_ssize_t above) noexcept:
-        """Tell whether there is a ``figure`` from container *below* up to, but not with,
-        *above*.
+    cdef bint is_apart(self, Py_ssize_t below, Py_ssize_t above) except -1:
+        """Tell whether there is a ``figure``, or what Markdown frames (a box, a quote, an entry of
+        a list), from container *below* up to, but not with, *above*.
         """
+        cdef Names names
         while below != above:
-            if self.containers[below].tag == self.figure:
+            names = self.names_of(below)
+            if self.containers[below].tag == self.figure or (names is not None and names.kind):
                 return True
             below = self.containers[below].parent
         return False

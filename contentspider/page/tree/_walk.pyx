@@ -8,7 +8,7 @@ is linked against libxml2. The tree must not change during the walk.
 """
 
 cimport cython
-from libc.string cimport strcmp, strstr
+from libc.string cimport strcmp, strncmp, strstr
 from libcpp.vector cimport vector
 from lxml.includes cimport etreepublic as etree
 from lxml.includes.tree cimport XML_COMMENT_NODE, XML_ELEMENT_NODE, XML_ENTITY_REF_NODE, XML_PI_NODE
@@ -19,7 +19,7 @@ from contentspider.page.tree._directives cimport Directives, is_excluding
 from contentspider.page.tree._elements cimport (
     BASE, BREAK, BUTTON, CELL, CONTAINER, EMBED, FIELD, FILM, FORMULA, IMAGE, INLINE, ITEM, LINK,
     NOINDEX, NOSCRIPT, NUMBERED, PREFORMATTED, QUOTE, ROW, SCRIPT, SKIPPED, TABLE, TEMPLATE, CLASS,
-    COLSPAN, HREF, ID, NAME, ROWSPAN, SHADOW, STYLE, Elements, Kind, attribute_of, first_child, is_called,
+    COLSPAN, HREF, ID, NAME, ROLE, ROWSPAN, SHADOW, STYLE, Elements, Kind, attribute_of, first_child, is_called,
 )
 from contentspider.page.tree._hints cimport HintElements
 from contentspider.page.tree._images cimport Pictures
@@ -27,8 +27,10 @@ from contentspider.page.tree._scripts cimport Segments, drop_stand_ins, is_seen_
 from contentspider.page.tree._text cimport Run
 from contentspider.page.tree._furniture cimport (
     anchor_of, has_heading, has_text_after, is_box_sign, is_code_control, is_code_line,
-    is_fold_label, is_furniture, is_note_marker, is_panel, is_whole_text, language_of,
-    links_own_heading, names_part_of_api, next_element, text_below, word_marker,
+    has_letters, has_sign, is_block_of_code, is_control, is_fold_label, is_folded_source, is_furniture, is_gutter,
+    is_gutter_of_code, is_heading_of_notes, is_note_marker, is_of_class, is_panel, is_tooltip,
+    is_tree, is_unseen, is_whole_text, language_of, leads_to, links_own_heading, names_part_of_api,
+    next_element, previous_element, text_below, word_marker,
 )
 from contentspider.page.tree._table cimport Tables
 from contentspider.page.tree._tree cimport Names, Paths, Tree
@@ -36,11 +38,13 @@ from contentspider.page.tree._tree cimport Names, Paths, Tree
 import re
 
 from contentspider.page.tree import containers
-from contentspider.page.tree.tabs import pair_tabs
+from contentspider.page.tree.drawn import drop_separators, join_lines, join_signature, make_rows
+from contentspider.page.tree.tabs import lone_tabs, pair_tabs, selects_rows
 from contentspider.page.tree.text import clean_preformatted, clean_text
-from contentspider.page.tree.formulas import formula_of
+from contentspider.page.tree.formulas import formula_in_picture, formula_of
+from contentspider.page.tree.verse import break_lines, is_verse
 from contentspider.page.tree.tags import (
-    CHECKED, CODE, DISPLAYED_FORMULA, FORMULA as FORMULA_MARK, NO_NUMBER as NONE, NOTE, QUOTE_SIGNS,
+    CHECKED, CODE, DELETED, DISPLAYED_FORMULA, FORMULA as FORMULA_MARK, NO_NUMBER as NONE, NOTE, QUOTE_SIGNS,
     UNCHECKED, is_expression, quote_marks, raised,
 )
 
@@ -48,6 +52,8 @@ etree.import_lxml__etree()
 
 # Longer raised texts are no powers.
 cdef Py_ssize_t MAX_RAISED_CHARS = 20
+cdef Py_ssize_t MAX_SIGN_CHARS = 6
+cdef tuple WORD_BULLETS = ("o", "n", "l", "q", "v")
 cdef int MAX_QUOTED_DEPTH = 5  # of the first text in a quotation
 
 # The cache of paths and attributes is emptied when it has more characters than this.
@@ -72,6 +78,7 @@ cdef str TABLE_NAME = containers.TABLE
 cdef str TABS_NAME = containers.TABS
 cdef str SIGNATURE_NAME = containers.SIGNATURE
 cdef str API_NAME = containers.API
+cdef str CALLOUT_NAME = containers.CALLOUT
 cdef str CALLOUTS_NAME = containers.CALLOUTS
 cdef str ENTRIES_NAME = containers.ENTRIES
 cdef str PANEL_NAME = containers.PANEL
@@ -80,7 +87,9 @@ cdef str NOTE_NAME = containers.NOTE
 
 # The label of a tab has at most this many characters.
 cdef Py_ssize_t MAX_LABEL_CHARS = 100
+cdef Py_ssize_t MAX_TAB_SETS = 300  # the labels of further ones stay where they are
 # How Word writes the entry of a list: a paragraph with this style, which begins with its marker.
+cdef object BOX_COLOUR = re.compile(r"--callout-color:\s*var\([\w-]*-(\w+)")
 cdef object WORD_ENTRY = re.compile(r"mso-list:\s*l\d+\s+level(\d)")
 
 # What a table is that only arranges other things, and that the walk reads as those.
@@ -108,6 +117,7 @@ cdef struct Open:  # an element whose children are being walked
     bint is_line  # a line of code, or an inline element whose style makes it a block
     bint is_raised, is_quoted  # its text is: it changes characters, or has quotation marks
     bint is_note  # the link of a footnote's marker
+    bint is_apart  # a space follows it
     int marks  # the number of marks that begin with the element
     Py_ssize_t first_block  # of a ``noscript``, else -1
     Py_ssize_t number, step  # the number of the next list entry, and the step to the entry after it
@@ -196,7 +206,7 @@ cdef class _Walk:
     cdef Segments segments
     cdef list noscripts  # the first block of each, and the block after its last
     cdef Place place
-    cdef Py_ssize_t rows, items, callouts
+    cdef Py_ssize_t rows, items, callouts, tab_sets
     cdef Tables tables
     cdef list outer_cells  # the value of `Block.outer` in each table, by number
     cdef list withins  # the values of `Block.within`
@@ -277,9 +287,11 @@ cdef class _Walk:
                 elif ended.is_line:
                     self.end_line()
                 if ended.is_raised:
-                    self.run.is_raised = False
+                    self.run.is_raised = self.run.is_lowered = False
                 if ended.is_quoted:
                     self.end_quotation()
+                if ended.is_apart:
+                    self.run.add(b" ")
                 self.place.in_code = ended.outer.in_code
                 while ended.marks:
                     self.run.close_mark()
@@ -330,7 +342,13 @@ cdef class _Walk:
                             self.run.add_texts(node)
                             continue
                     elif not self.is_left_out(node, kind):
-                        if kind in (IMAGE, FILM, EMBED) and self.takes_pictures():
+                        if kind == IMAGE and is_emoji(node, self.elements.values[CLASS]):
+                            self.run.add(<bytes>attribute_of(node, "alt").encode())
+                        elif kind == IMAGE and self.add_formula_of_picture(node):
+                            pass
+                        elif kind == IMAGE and self.place.preformatted and is_callout(node):
+                            self.run.add(<bytes>f"({attribute_of(node, 'alt')})".encode())
+                        elif kind in (IMAGE, FILM, EMBED) and self.takes_pictures():
                             self.pictures.add(node, self.run.end)
                         if kind == FORMULA:
                             self.add_formula(node)
@@ -370,13 +388,31 @@ cdef class _Walk:
         """Tell whether an element is hidden, or its text does not belong to the page's text."""
         if self.labels and <size_t>node in self.labels:
             return True
-        if kind == IMAGE and is_shown_formula_picture(node, self.elements.values[CLASS]):
+        if kind == IMAGE and (
+            is_shown_formula_picture(node, self.elements.values[CLASS]) or is_sign_of_box(node)
+        ):
             return True
-        if kind == CELL and self.place.layout == CALLOUTS_LAYOUT and is_first_cell(node):
+        if kind == CELL and (
+            self.place.layout == CALLOUTS_LAYOUT and is_first_cell(node) or is_gutter_of_code(node)
+        ):
             return True
+        if self.elements.values[CLASS] is not NULL and is_control(self.elements.values[CLASS]):
+            return True
+        if kind == CONTAINER and self.place.preformatted and self.elements.values[CLASS] is not NULL:
+            if is_gutter(self.elements.values[CLASS]) and not has_letters(node):
+                return True  # Expressive Code
+        if self.place.in_signature and self.elements.values[CLASS] is not NULL:
+            if strstr(self.elements.values[CLASS], "symbol--copy") is not NULL:  # Dokka
+                return True
+            if kind == LINK and text_below(node, MAX_SIGN_CHARS) in ("Source", "#"):  # Haddock
+                return True
         if not self.place.preformatted and is_code_control(node, self.elements, kind):
             return True
-        if kind == CONTAINER and is_fold_label(node, self.elements.values[CLASS]):
+        if kind == CONTAINER and (
+            is_fold_label(node, self.elements.values[CLASS])
+            or is_tooltip(self.elements.values[CLASS])
+            or is_heading_of_notes(node, self.elements)
+        ):
             return True
         if kind == INLINE or kind == LINK or kind == BUTTON or kind == CELL:
             if is_furniture(
@@ -393,8 +429,13 @@ cdef class _Walk:
         ):
             self.directives.note(node)
             return True
-        if self.reveal or not self.elements.is_hidden() or <size_t>node in self.panels:
+        if self.reveal or <size_t>node in self.panels:
             return False
+        if not self.elements.is_hidden():
+            if not is_folded_source(node, names):
+                return False
+            self.has_hidden = True
+            return True
         if first_child(node, "math") is not NULL:  # MediaWiki hides MathML beside a picture
             return False
         if self.segments.is_segment(node, self.elements.values[ID], &self.has_moved):
@@ -406,23 +447,55 @@ cdef class _Walk:
 
     cdef start(self, xmlNode* node, Py_ssize_t tag, Kind kind):
         cdef Open element
+        cdef bint is_code = False
         element.node = node
         element.outer = self.place
         element.is_container = element.is_line = element.is_raised = element.is_quoted = False
-        element.is_note = False
+        element.is_note = element.is_apart = False
         element.marks = 0
         element.first_block = -1
         element.number, element.step, element.numbering = NO_NUMBER, 0, 0
-        if kind == LINK and self.place.heading is not NULL and self.elements.values[HREF] is not NULL:
-            if links_own_heading(node, self.elements.values[HREF], self.place.heading):
-                kind = INLINE
+        if kind == LINK and self.elements.values[HREF] is not NULL and self.is_own_link(node):
+            kind = INLINE
+        if self.place.heading is not NULL and node.prev is not NULL:
+            if is_called(node.prev, "button") or (
+                kind == BUTTON and node.prev.type == XML_ELEMENT_NODE
+            ):
+                self.run.add(b" ")
         if kind == BUTTON:
-            kind = CONTAINER if self.place.heading is NULL else INLINE
+            kind = CONTAINER if self.place.heading is NULL and not has_sign(node) else INLINE
+        if kind == CONTAINER and is_box_of_task(self.elements.values[CLASS]):
+            box = UNCHECKED if is_of_class(node, "checkbox checkbox-off") else CHECKED
+            self.run.add(<bytes>box.encode())
+            kind = INLINE
+        if kind == CONTAINER and is_split_signature(node, self.elements.values[CLASS]):
+            join_signature(etree.elementFactory(self.hints.root._doc, node))
         if self.place.in_signature and kind != INLINE and kind != LINK and kind != TEMPLATE:
             self.run.add(b" ")
             kind = INLINE
-        if kind == CONTAINER and is_diagram(self.elements.values[CLASS]):
+        if kind == PREFORMATTED:
+            preformatted = etree.elementFactory(self.hints.root._doc, node)
+            if is_verse(preformatted):
+                break_lines(preformatted)
+                tag, kind = self.elements.tag_number("p"), CONTAINER
+        if kind == INLINE and self.elements.tags[tag].is_code and not self.place.preformatted:
+            if self.place.heading is NULL and is_block_of_code(node):
+                tag, kind = self.elements.tag_number("pre"), PREFORMATTED
+        if kind == CONTAINER and is_part_of_entry(self.elements.values[CLASS]):
+            self.run.add(b" ")
+            kind = INLINE
+        is_code = kind == CONTAINER and is_fragment(node, self.elements.values[CLASS])
+        if is_code or kind == CONTAINER and is_diagram(self.elements.values[CLASS]):
+            if is_code:
+                join_lines(etree.elementFactory(self.hints.root._doc, node))
             tag, kind = self.elements.tag_number("pre"), PREFORMATTED
+        elif kind == CONTAINER and is_grid(node, self.elements.values[CLASS]):
+            make_rows(etree.elementFactory(self.hints.root._doc, node))
+            tag, kind = self.elements.tag_number("table"), TABLE
+        elif kind == CONTAINER and is_title(node, self.elements.values[CLASS]):
+            tag = self.elements.tag_number("h1")
+        elif kind == CONTAINER and is_called(node, "aside") and is_box(self.elements.values[CLASS]):
+            tag = self.elements.tag_number("div")  # it belongs to the text, as no other aside
         if kind == INLINE or kind == LINK or kind == TEMPLATE:
             self.start_inline(node, tag, kind, &element)
         elif self.place.preformatted and (self.place.in_code or kind == NUMBERED or kind == ITEM):
@@ -433,11 +506,25 @@ cdef class _Walk:
         else:
             element.is_container = True
             self.start_container(node, tag, kind, &element)
-        if self.notes and self.elements.values[ID] is not NULL:
-            self.enter_note(self.notes.get(self.elements.values[ID], 0))
+            self.place.in_code = self.place.in_code or is_code
+        if self.notes:
+            if self.elements.values[ID] is not NULL:
+                self.enter_note(self.notes.get(self.elements.values[ID], 0))
+            elif kind == LINK and self.elements.values[NAME] is not NULL:  # Word
+                self.enter_note(self.notes.get(self.elements.values[NAME], 0))
         if self.keep_attributes:
             self.tree.add_attributes(node, self.place.container)
         self.open.push_back(element)
+
+    cdef bint is_own_link(self, xmlNode* link) except -1:
+        """Tell whether a link leads to the heading or the term (mandoc) that its words are."""
+        cdef const char* href = self.elements.values[HREF]
+        cdef const char* classes = self.elements.values[CLASS]
+        if self.place.heading is not NULL:
+            return links_own_heading(link, href, self.place.heading)
+        if classes is NULL or href[0] != c"#" or strcmp(classes, "permalink") != 0:
+            return False
+        return leads_to(href + 1, link.parent)
 
     cdef start_inline(self, xmlNode* node, Py_ssize_t tag, Kind kind, Open* element):
         cdef Py_ssize_t mark
@@ -446,8 +533,15 @@ cdef class _Walk:
         if self.elements.is_block() and not self.place.preformatted:
             element.is_line = True
             self.run.break_line(self.elements)
+        elif is_called(node, "cite") and is_head_of_quotation(node):
+            element.is_line = True
+            self.run.break_line(self.elements)
         if is_called(node, "q"):
             element.is_quoted = self.start_quotation(node)
+        if self.elements.values[CLASS] is not NULL and not self.place.preformatted:
+            self.add_drawn(node, element)
+        if self.elements.values[ROLE] is not NULL:
+            element.is_apart = element.is_apart or is_cell_role(self.elements.values[ROLE])
         if (kind == LINK or is_superscript) and not self.place.preformatted:
             if is_note_marker(node, self.elements, kind):
                 if not is_called(node.parent, "sup"):
@@ -461,6 +555,8 @@ cdef class _Walk:
                     )
             elif is_superscript:
                 is_plain = self.start_raised(node, element)
+        elif is_called(node, "sub") and not self.place.preformatted:
+            is_plain = self.start_lowered(node, element)
         if kind == LINK:
             self.run.keep_space()
         if is_plain:
@@ -472,10 +568,42 @@ cdef class _Walk:
         element.marks += self.run.open_mark(mark)
         if self.elements.tags[tag].is_code:
             self.place.in_code = True
-        elif self.place.preformatted and is_code_line(
+        if self.place.preformatted and is_code_line(
             self.elements.values[CLASS], self.elements.values[STYLE]
         ):
             self.separate_line(node)
+
+    cdef int add_drawn(self, xmlNode* node, Open* element) except -1:
+        """Add what the style sheet of a generator draws at an inline element with a class: a colon
+        or space that parts words, a line through them, or the box of a task.
+        """
+        cdef const char* classes = self.elements.values[CLASS]
+        cdef xmlNode* before = node.prev
+        if strcmp(classes, "classifier") == 0 and is_called(node.parent, "dt"):  # docutils
+            while before is not NULL and before.type != XML_ELEMENT_NODE:
+                before = before.prev
+            if before is NULL or attribute_of(before, "class") != "classifier-delimiter":
+                self.run.add(b" : ")
+        elif strcmp(classes, "eqno") == 0:  # Sphinx: the number of a formula
+            element.is_apart = True
+        elif strstr(classes, "ltx_tag_bibitem") is not NULL:  # LaTeXML
+            element.is_apart = True
+        elif strcmp(classes, "ltx_note_outer") == 0:
+            self.run.add(b" ")
+        elif strcmp(classes, "doc doc-labels") == 0 or strcmp(classes, "signature-attributes") == 0:
+            self.run.add(b" ")  # mkdocstrings, JSDoc
+        elif strcmp(classes, "line-through") == 0:  # Asciidoctor
+            element.marks += self.run.open_mark(self.elements.mark_number(DELETED))
+        elif strcmp(classes, "fa fa-angle-right caret") == 0:  # Asciidoctor: File › Save
+            self.run.add("\u203a".encode())
+        elif strstr(classes, "fa-") is not NULL and is_in_check_list(node):
+            box = CHECKED if strstr(classes, "fa-check-square") is not NULL else UNCHECKED
+            self.run.add(<bytes>box.encode())
+        elif is_unseen(classes):
+            element.is_apart = True
+        elif strcmp(classes, "rightside") == 0:
+            drop_separators(etree.elementFactory(self.hints.root._doc, node))
+        return 0
 
     cdef int separate_line(self, xmlNode* node) except -1:
         """Begin a new line for a line of code directly after another, which may be empty."""
@@ -535,6 +663,17 @@ cdef class _Walk:
             self.run.add(b"^")
             return True
         return False
+
+    cdef bint start_lowered(self, xmlNode* node, Open* element) except -1:
+        """Lower the digits of a number, such as a base, that stands behind another one. Return
+        whether it is so.
+        """
+        cdef str text = text_below(node, MAX_RAISED_CHARS)
+        if not (self.run.last_char().isdigit() and text.isascii() and text.isdigit()):
+            return False
+        if not (self.run.is_raised or self.run.is_lowered):
+            element.is_raised = self.run.is_lowered = True
+        return True
 
     cdef bint start_quotation(self, xmlNode* node) except -1:
         """Add the quotation mark that browsers show, unless the text has marks of its own."""
@@ -600,6 +739,8 @@ cdef class _Walk:
         if self.elements.values[STYLE] is not NULL:
             if strstr(self.elements.values[STYLE], "mso-list") is not NULL:
                 self.enter_word_entry(node)
+            elif strstr(self.elements.values[STYLE], "--callout-color") is not NULL:
+                self.enter_coloured_box()
         self.go_to(self.place)
         if kind == NOSCRIPT:
             element.first_block = len(self.blocks)
@@ -612,6 +753,9 @@ cdef class _Walk:
             element.marks += self.run.open_mark(self.elements.mark_number(CODE))
         if self.panels and <size_t>node in self.panels:
             self.add_label(node)
+        if kind == ITEM and is_of_class(node.parent, "inline-task-list"):  # Confluence
+            box = CHECKED if is_of_class(node, "checked") else UNCHECKED
+            self.run.add(<bytes>box.encode())
 
     cdef int enter_named(self, xmlNode* node, Kind kind, Names names) except -1:
         """Enter the container that the current element is by its names, if it is one."""
@@ -628,8 +772,16 @@ cdef class _Walk:
             self.enter_within(ITEM_NAME, number)
         elif kind == CELL:
             self.place.layout = NO_LAYOUT
-        if names.kind and self.is_container(node, names.kind):
-            self.enter_within(names.kind, number)
+        within = names.kind
+        if names.role == CALLOUT_NAME:
+            stated = containers.stated_kind(
+                attribute_of(node, "data-callout")
+                or attribute_of(node, "data-callout-type")
+                or attribute_of(node, "data-type")
+            )
+            within = stated or within
+        if within and self.is_container(node, within):
+            self.enter_within(within, number)
         if not names.role and not names.is_box:
             return 0
         if names.role == TABS_NAME:
@@ -640,14 +792,16 @@ cdef class _Walk:
 
     cdef bint is_container(self, xmlNode* node, str kind) except -1:
         """Tell whether an element of a *kind* is a container here. Folded text whose title is a
-        heading is none: it lies under the heading. Nor is one without a title, nor an element
-        with the name of a box that has the whole text: a box stands in a text.
+        heading is none: it lies under the heading. Nor is one without a title, nor a branch of a
+        tree, nor an element with the name of a box that has the whole text: a box stands in a text.
         """
         cdef xmlNode* summary
         if kind == DETAILS_NAME:
             summary = first_child(node, "summary")
             if summary is NULL:
                 return True
+            if is_tree(node):
+                return False
             classes = attribute_of(summary, "class").encode()
             return not has_heading(summary) and not is_fold_label(summary, classes)
         if kind == SUMMARY_NAME:
@@ -688,13 +842,26 @@ cdef class _Walk:
 
     cdef int find_tabs(self, xmlNode* node) except -1:
         """Note the panels of the tabs in or near an element, with their labels."""
-        cdef etree._Element label, panel
-        for panel, label in pair_tabs(etree.elementFactory(self.hints.root._doc, node)):
+        cdef etree._Element label, panel, second, tabs
+        self.tab_sets += 1
+        if self.tab_sets > MAX_TAB_SETS:
+            return 0
+        tabs = etree.elementFactory(self.hints.root._doc, node)
+        for label in selects_rows(tabs):
+            self.labels.add(<size_t>label._c_node)
+        pairs = pair_tabs(tabs)
+        if pairs:  # the panels of the other tabs are not in the page (Mintlify)
+            self.labels.update([<size_t>(<etree._Element>tab)._c_node for tab in lone_tabs(tabs, pairs)])
+        for panel, label in pairs:
             if text_below(label._c_node, MAX_LABEL_CHARS) is None:
                 continue  # too long for a label: it stays where it is
             if <size_t>label._c_node not in self.labels:
                 self.panels[<size_t>panel._c_node] = <size_t>label._c_node
                 self.labels.add(<size_t>label._c_node)
+            # A second label for narrow screens, before the panel (Elementor)
+            second = panel.getprevious()
+            if second is not None and second.get("role") == "tab":
+                self.labels.add(<size_t>second._c_node)
         return 0
 
     cdef int add_label(self, xmlNode* panel) except -1:
@@ -719,6 +886,16 @@ cdef class _Walk:
         self.elements.read_attributes(panel)
         return 0
 
+    cdef int enter_coloured_box(self) except -1:
+        """Enter a box whose colour tells its kind (Fumadocs):
+        ``--callout-color: var(--color-fd-warning)``.
+        """
+        colour = BOX_COLOUR.search((<bytes>self.elements.values[STYLE]).decode())
+        stated = "" if colour is None else containers.stated_kind(colour[1])
+        if stated:
+            self.enter_within(stated, self.place.container)
+        return 0
+
     cdef int enter_word_entry(self, xmlNode* node) except -1:
         """Enter the entry of a list that a paragraph of Word is."""
         cdef xmlNode* before = node.prev
@@ -733,6 +910,8 @@ cdef class _Walk:
         level = min(int(entry[1]), len(self.word_entries) + 1)
         marker = clean_text(word_marker(node)).strip("().")
         is_numbered = marker.isascii() and marker.isalnum() and len(marker) <= 4
+        # Without a dot these are bullets: ``o`` of Courier New, the others of Wingdings.
+        is_numbered = is_numbered and word_marker(node).strip() not in WORD_BULLETS
         opened = (NUMBERS_NAME if is_numbered else BULLETS_NAME, number)
         if level <= len(self.word_entries) and self.word_entries[level - 1][0][0] == opened[0]:
             opened = self.word_entries[level - 1][0]
@@ -791,23 +970,38 @@ cdef class _Walk:
         return number
 
     cdef int add_formula(self, xmlNode* node) except -1:
-        """Add a formula in MathML as its LaTeX source, or as a line of text if it has no source."""
-        cdef str source, text
+        """Add a formula in MathML."""
+        cdef str latex, text
         cdef bint is_displayed
-        source, text, is_displayed = formula_of(
+        latex, text, is_displayed = formula_of(
             etree.elementFactory(self.hints.root._doc, node)
         )
-        self.add_formula_text(source or text, bool(source), is_displayed)
-        return 0
+        return self.add_formula_text(latex, text, is_displayed)
 
-    cdef int add_formula_text(self, str text, bint is_source, bint is_displayed) except -1:
-        cdef bytes encoded = text.replace("\0", "").encode("utf-8", "replace")
+    cdef bint add_formula_of_picture(self, xmlNode* node) except -1:
+        """Add the formula that a picture shows, and tell whether it shows one."""
+        cdef str source
+        cdef bint is_displayed
+        cdef const char* classes = self.elements.values[CLASS]
+        if classes is NULL or (
+            strstr(classes, "math") is NULL and strstr(classes, "tex") is NULL
+            and strstr(classes, "formula") is NULL
+        ):
+            return False
+        source, is_displayed = formula_in_picture(classes.decode(), attribute_of(node, "alt"))
+        if source:
+            self.add_formula_text(source, source, is_displayed)
+        return bool(source)
+
+    cdef int add_formula_text(self, str latex, str text, bint is_displayed) except -1:
+        """Add a *text* that is marked as a formula if it has *latex*."""
+        cdef str mark = DISPLAYED_FORMULA if is_displayed else FORMULA_MARK
         cdef bint is_marked = False
-        if is_source:
-            is_marked = self.run.open_mark(
-                self.elements.mark_number(DISPLAYED_FORMULA if is_displayed else FORMULA_MARK)
-            )
-        self.run.add(encoded)
+        if latex:
+            if latex != text:
+                mark = f"{mark} {latex}".replace("\0", "")
+            is_marked = self.run.open_mark(self.elements.mark_number(mark))
+        self.run.add(<bytes>text.replace("\0", "").encode("utf-8", "replace"))
         if is_marked:
             self.run.close_mark()
         return 0
@@ -824,7 +1018,7 @@ cdef class _Walk:
         elif type_.startswith("math/tex") and node.children is not NULL:
             if node.children.content is not NULL:
                 source = (<const char*>node.children.content).decode()
-                self.add_formula_text(source, True, "mode=display" in type_)
+                self.add_formula_text(source, source, "mode=display" in type_)
         return 0
 
     cdef int go_to(self, Place place) except -1:
@@ -863,6 +1057,8 @@ cdef class _Walk:
             self.truncated = True
             return 0
         self.run.close_marks(text, self.elements)
+        if len(text) <= MAX_SIGN_CHARS and self.is_sign_of_box(text):
+            return 0
         if (
             u"{" in text
             and not self.place.preformatted
@@ -893,6 +1089,16 @@ cdef class _Walk:
         return 0
 
 
+    cdef bint is_sign_of_box(self, str text) except -1:
+        """Tell whether a text is the sign that a box begins with instead of a word, such as an emoji."""
+        cdef tuple within = self.withins[self.place.within]
+        if not within or not (<str>within[len(within) - 1][0]).isupper():
+            return False
+        if self.blocks and (<Block>self.blocks[len(self.blocks) - 1]).within[:len(within)] == within:
+            return False  # the box has begun
+        return not text.isascii() and not any([character.isalnum() for character in text])
+
+
 cdef Layout layout_of(Names names) except *:
     """Return what the table is that is the only child of an element with these names."""
     if names.role == CALLOUTS_NAME:
@@ -910,6 +1116,98 @@ cdef bint has_only_table(xmlNode* node) noexcept:
 
 cdef bint is_first_cell(xmlNode* cell) noexcept:
     return next_element(cell.parent.children) == cell
+
+
+cdef bint is_fragment(xmlNode* node, const char* classes) except -1:
+    """Tell whether an element is code as Doxygen writes it, with no text between its lines: ``<div
+    class="fragment"><div class="line">``.
+    """
+    cdef xmlNode* line
+    cdef xmlNode* last = NULL
+    if classes is NULL:
+        return False
+    line = next_element(node.children)
+    if strcmp(classes, "container") == 0:  # SyntaxHighlighter
+        return line is not NULL and is_numbered_line(line)
+    if strcmp(classes, "fragment") != 0:
+        return False
+    if line is NULL or not (is_of_class(line, "line") or is_of_class(line, "foldopen")):
+        return False
+    while line is not NULL:
+        last = line
+        line = next_element(line.next)
+    return not has_text_after(last)
+
+
+cdef bint is_box_of_task(const char* classes) noexcept:
+    """Tell whether an element is the box of a task in a list, as Notion exports it."""
+    return classes is not NULL and (
+        strcmp(classes, "checkbox checkbox-on") == 0 or strcmp(classes, "checkbox checkbox-off") == 0
+    )
+
+
+cdef bint is_sign_of_box(xmlNode* picture) except -1:
+    """Tell whether a picture is the sign of a box with a note (DocBook): ``alt="[Warning]"``."""
+    alt = attribute_of(picture, "alt")
+    return alt.startswith("[") and alt.endswith("]") and bool(containers.stated_kind(alt.strip("[]")))
+
+
+cdef bint is_callout(xmlNode* picture) except -1:
+    """Tell whether a picture in code has the number of a note below the code (DocBook)."""
+    return attribute_of(picture, "alt").isdecimal() and "callouts/" in attribute_of(picture, "src")
+
+
+cdef bint is_split_signature(xmlNode* node, const char* classes) noexcept:
+    """Tell whether an element is the term of a signature with a list of parameters behind it."""
+    cdef xmlNode* after
+    if classes is NULL or strstr(classes, "sig-object") is NULL or not is_called(node, "dt"):
+        return False
+    after = next_element(node.next)
+    return after is not NULL and is_called(after, "dl")
+
+
+cdef bint is_head_of_quotation(xmlNode* cite) noexcept:
+    """Tell whether a quotation begins with the name of whom it quotes, which forums show on a line
+    of its own: ``<blockquote><div><cite>ann wrote:</cite>``.
+    """
+    cdef xmlNode* around = cite.parent
+    if previous_element(cite.prev) is not NULL or next_element(around.children) != cite:
+        return False
+    return is_called(around, "blockquote") or (
+        is_called(around, "div") and around.parent is not NULL and is_called(around.parent, "blockquote")
+    )
+
+
+cdef bint is_numbered_line(xmlNode* line) except -1:
+    return attribute_of(line, "class").startswith("line number1 ")
+
+
+cdef bint is_part_of_entry(const char* classes) noexcept:
+    """Tell whether an element is the label or the text of an entry in a list of sources (CSL)."""
+    return classes is not NULL and (
+        strcmp(classes, "csl-left-margin") == 0 or strcmp(classes, "csl-right-inline") == 0
+    )
+
+
+cdef bint is_title(xmlNode* node, const char* classes) noexcept:
+    """Tell whether an element is the title of a page as Doxygen writes it."""
+    if classes is NULL or strcmp(classes, "title") != 0:
+        return False
+    return is_of_class(node.parent, "headertitle") and not has_heading(node)
+
+
+cdef bint is_box(const char* classes) except -1:
+    """Tell whether the classes of an element make it a box with a note (Starlight)."""
+    return classes is not NULL and bool(containers.box_kind("div", classes.decode().split()))
+
+
+cdef bint is_grid(xmlNode* node, const char* classes) except -1:
+    """Tell whether an element is a table without rows, as Javadoc writes it (`make_rows`)."""
+    cdef xmlNode* cell
+    if classes is NULL or strncmp(classes, "summary-table ", 14) != 0:
+        return False
+    cell = next_element(node.children)
+    return cell is not NULL and attribute_of(cell, "class").startswith("table-header")
 
 
 cdef bint is_diagram(const char* classes) except -1:
@@ -955,6 +1253,36 @@ cdef Py_ssize_t rows_of(xmlNode* cell, Py_ssize_t rowspan) noexcept:
     return rows
 
 
+cdef bint is_cell_role(const char* role) noexcept:
+    """Tell whether a role is that of a cell, which stands apart from the next one."""
+    return (
+        strcmp(role, "cell") == 0
+        or strcmp(role, "gridcell") == 0
+        or strcmp(role, "columnheader") == 0
+        or strcmp(role, "rowheader") == 0
+    )
+
+
+cdef bint is_emoji(xmlNode* picture, const char* classes) except -1:
+    """Tell whether a picture is that of signs, which its ``alt`` has: a character, or ":)"."""
+    if classes is NULL:
+        return False
+    if strstr(classes, "emoji") is NULL and strstr(classes, "wp-smiley") is NULL:
+        return False
+    alt = attribute_of(picture, "alt")
+    return bool(alt) and not any([character.isalnum() for character in alt])
+
+
+cdef bint is_in_check_list(xmlNode* icon) except -1:
+    """Tell whether an icon is the box of a task in a list as Asciidoctor writes it:
+    ``<ul class="checklist"><li><p><i class="fa fa-check-square-o">``.
+    """
+    cdef xmlNode* entry = icon.parent.parent
+    if icon.prev is not NULL or entry is NULL or not is_called(entry, "li"):
+        return False
+    return "checklist" in attribute_of(entry.parent, "class")
+
+
 cdef bint is_task(xmlNode* box) except -1:
     """Tell whether a checkbox in a list is that of a task. A filter can be used: it has a name, or
     stands in a form. Beside an ingredient of a recipe stands a box that a label without words draws.
@@ -972,7 +1300,23 @@ cdef bint is_task(xmlNode* box) except -1:
     return above is NULL
 
 
-cdef bint is_first_of_next_list(xmlNode* item) noexcept:
+cdef bint continues_list(xmlNode* entries, xmlNode* before) except -1:
+    """Tell whether a list goes on with the numbers of the list before it (Notion exports each entry
+    as a list).
+    """
+    start, first = INTEGER.match(attribute_of(entries, "start")), attribute_of(before, "start")
+    if start is None or int(start[1]) < 2:
+        return False
+    begin = INTEGER.match(first)
+    number = 1 if begin is None else int(begin[1])
+    before = before.children
+    while before is not NULL:
+        number += is_called(before, "li")
+        before = before.next
+    return int(start[1]) == number
+
+
+cdef bint is_first_of_next_list(xmlNode* item) except -1:
     """Tell whether a list entry is the first of a list with nothing but white space between it and
     a list of the same kind.
     """
@@ -988,7 +1332,9 @@ cdef bint is_first_of_next_list(xmlNode* item) noexcept:
         if before.type == XML_TEXT_NODE and not is_blank(<const char*>before.content):
             return False
         before = before.prev
-    return before is not NULL and is_called(before, <const char*>item.parent.name)
+    if before is NULL or not is_called(before, <const char*>item.parent.name):
+        return False
+    return not continues_list(item.parent, before)
 
 
 cdef bint is_blank(const char* text) noexcept:

@@ -36,8 +36,8 @@ __all__ = ["Block", "PageBlocks", "common_element", "element_key", "new_walker",
 
 # On a page with fewer visible characters, hidden text counts as visible: a script reveals it.
 SHOWN_CHARS = 250
-# A table of a million cells is a block each: the limit only bounds the memory of a hostile page.
-MAX_BLOCKS = 1_000_000
+# The limit only bounds the memory of a hostile page: a block takes 2 kB.
+MAX_BLOCKS = 100_000
 
 
 class Surroundings(NamedTuple):

@@ -12,23 +12,28 @@ if TYPE_CHECKING:
 
 # ``language-x`` (HTML's own), ``lang-x`` (prettify), ``highlight-x`` (Sphinx),
 # ``highlight-source-x`` (GitHub), ``mw-highlight-lang-x`` (MediaWiki), and ``brush: x``
-# (SyntaxHighlighter).
+# (SyntaxHighlighter); ``hl-x`` (nbconvert).
 PREFIXED = re.compile(
     r"(?:^|\s)(?:mw-highlight-lang-|language-|lang-|highlight-source-|highlight-text-|highlight-"
-    r"|brush:\s*)(?P<name>[\w+#.-]+)"
+    r"|hl-|brush:\s*)(?P<name>[\w+#.-]+)"
 )
 # Beside these classes, a class without a prefix is the language: ``highlight js`` (Hexo),
-# ``sourceCode python`` (Pandoc), ``hljs python``, ``python geshi``.
-BESIDE = frozenset("highlight hljs sourceCode geshi prettyprint code codehilite".split())
+# ``sourceCode python`` (Pandoc), ``hljs python``, ``python geshi``, ``rust item-decl``
+# (rustdoc).
+BESIDE = frozenset(
+    "highlight hljs sourceCode geshi prettyprint code codehilite rust-example-rendered"
+    " item-decl".split()
+)
 NAME = re.compile(r"[\w+#.-]+\Z")
 # Names of tools that colour code, and of parts of their markup.
 NO_LANGUAGE = frozenset(
-    "coderay rouge pygments chroma prism shiki hljs vp-code"
+    "coderay rouge pygments chroma prism shiki hljs highlightjs vp-code myst-ansi"
     " none default nohighlight no-highlight plain null undefined wrapper source code container"
     " numbers lines block line-numbers linenums notranslate copy copyable wrap nowrap dark light"
     " theme toolbar body content main inline table example console-output".split()
 )
 MAX_NAME_CHARS = 30
+OTHER_NAMES = {"ipython3": "python", "ipython": "python"}
 
 
 def code_language(classes: Sequence[str]) -> str:
@@ -63,4 +68,4 @@ def _bare_language(words: list[str]) -> str:
 def _language(name: str) -> str:
     if len(name) > MAX_NAME_CHARS or not NAME.match(name) or name.lower() in NO_LANGUAGE:
         return ""
-    return name
+    return OTHER_NAMES.get(name, name)

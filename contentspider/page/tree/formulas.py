@@ -1,9 +1,11 @@
-"""Formulas in MathML, read as their LaTeX source if the page has it, else as a line of text."""
+"""Formulas in MathML and in pictures, read as LaTeX and as a line of text."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
+
+from contentspider.page.tree.latex import latex_of
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -29,19 +31,48 @@ SEPARATORS = {"mtable": "; ", "mtr": ", "}
 MAX_ELEMENTS, MAX_DEPTH = 2_000, 50
 
 
+# Words in a row: the text for screen readers is no LaTeX.
+SPOKEN = re.compile(r"(?<![\\A-Za-z{])[A-Za-z]{3,} [A-Za-z]{2,}")
+# Classes of pictures whose text is LaTeX (of Sphinx, MediaWiki, WordPress and Doxygen).
+DISPLAYED_PICTURES = frozenset(["formulaDsp", "mwe-math-fallback-image-display"])
+PICTURES = DISPLAYED_PICTURES.union(["math", "tex", "latex", "formulaInl"])
+PICTURES |= {"mwe-math-fallback-image-inline"}
+DELIMITED = re.compile(r"(?:\$|\\\[|\\\()(?P<source>.*)(?:\$|\\\]|\\\))", re.DOTALL)
+
+
 def formula_of(math: _Element) -> tuple[str, str, bool]:
-    """Return the LaTeX source of a formula ("" if the page has none), the formula as a line of text
-    ("" if it has a source), and whether it is displayed on a line of its own.
+    """Return a formula as LaTeX ("": it is too large), as the text of the page, and whether it is
+    displayed on a line of its own.
+
+    The text is the LaTeX source if the page has it, else a line of text: ``(a+b)/c``.
     """
     is_displayed = math.get("display") == "block"
-    source = math.get("alttext") or ""
+    source = math.get("data-latex") or math.get("alttext") or ""  # of MathJax 4, of LaTeXML
+    source = "" if SPOKEN.search(source) else source
     for annotation in math.iter("{*}annotation"):
         if (annotation.get("encoding") or "").lower() in TEX and annotation.text:
             source = annotation.text
+    if source := _without_wrapping(source):
+        return source, source, is_displayed
+    return latex_of(math), _linear(math, [MAX_ELEMENTS], MAX_DEPTH), is_displayed
+
+
+def formula_in_picture(classes: str, text: str) -> tuple[str, bool]:
+    """Return the LaTeX of a formula that a picture with this *text* shows ("": it shows none), and
+    whether it is displayed on a line of its own.
+    """
+    names = PICTURES.intersection(classes.split())
+    if not names or SPOKEN.search(text):
+        return "", False
+    if delimited := DELIMITED.fullmatch(text.strip()):
+        text = delimited["source"]
+    return _without_wrapping(text), not names.isdisjoint(DISPLAYED_PICTURES)
+
+
+def _without_wrapping(source: str) -> str:
     source = " ".join(source.split())
-    if wrapped := WRAPPED.match(source):
-        source = wrapped["source"].strip()
-    return source, "" if source else _linear(math, [MAX_ELEMENTS], MAX_DEPTH), is_displayed
+    wrapped = WRAPPED.match(source)
+    return wrapped["source"].strip() if wrapped else source
 
 
 def _linear(element: _Element, left: list[int], depth: int) -> str:

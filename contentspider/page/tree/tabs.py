@@ -39,6 +39,22 @@ def pair_tabs(tabs: _Element) -> list[tuple[_Element, _Element]]:
     return list(zip(panels, labels, strict=True)) if len(labels) == len(panels) else []
 
 
+def lone_tabs(tabs: _Element, pairs: list[tuple[_Element, _Element]]) -> list[_Element]:
+    """Return the tabs of a list of tabs that have no panel in the page, unlike those in *pairs*."""
+    paired = {label for _, label in pairs}
+    is_set = tabs.get("role") != "tablist"
+    return [] if is_set else [label for label in _labels(tabs) if label not in paired]
+
+
+def selects_rows(tabs: _Element) -> list[_Element]:
+    """Return the labels of tabs that filter the rows of one panel (Javadoc: "Instance Methods").
+    The list is empty for tabs with several panels.
+    """
+    labels = list(_labels(tabs))[: MAX_TABS + 1]
+    shown = {label.get("aria-controls") for label in labels}
+    return labels if 1 < len(labels) <= MAX_TABS and len(shown) == 1 and None not in shown else []
+
+
 def _names_of_panel(label: _Element) -> Iterator[str]:
     """Yield the id of a label, and after a ``#`` the ids that it leads to."""
     for element in label.iter():
@@ -71,18 +87,30 @@ def _is_in_tabs(entry: _Element) -> bool:
 
 
 def _panels_near(tabs: _Element, count: int) -> list[_Element]:
-    """Return the panels in *tabs*, or else in the nearest element around that has some; none if
-    there are more than *count*.
+    """Return the panels in *tabs*, or else in the element after it, or else in the nearest element
+    around that has some, or in the element after that; none if there are more than *count*.
     """
     around: _Element | None = tabs
     for _ in range(MAX_ABOVE + 1):
         if around is None or around.tag in ("body", "main", "article"):
             break
-        panels = [element for element in _elements(around) if _is_panel(element)]
-        if panels:
+        if panels := _panels_after(around):
             return panels if len(panels) <= count else []
+        for place in (around, around.getnext()):
+            panels = [] if place is None else [one for one in _elements(place) if _is_panel(one)]
+            if panels:
+                return panels if len(panels) <= count else []
         around = around.getparent()
     return []
+
+
+def _panels_after(element: _Element) -> list[_Element]:
+    """Return the panels directly after an element."""
+    panels = []
+    while (after := element.getnext()) is not None and _is_panel(after):
+        panels.append(after)
+        element = after
+    return panels
 
 
 def _elements(top: _Element) -> Iterator[_Element]:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 
+# The names of an element in a path are cut after so many characters.
+MAX_STEP_CHARS = 200
+
 # The walk skips these elements with everything in them: they hold no readable text.
 SKIPPED_TAGS = frozenset(
     "script style noembed noframes title svg math frameset applet canvas map select datalist"
@@ -14,7 +17,7 @@ FILM_TAGS = frozenset(["iframe", "object", "audio", "video"])
 
 INLINE_TAGS = frozenset(
     "a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark nobr noindex"
-    " picture q rb ruby s samp small span strike strong sub sup time tt u var wbr output"
+    " picture q rb rbc ruby s samp small span strike strong sub sup time tt u var wbr output"
     " o:p mjx-container mjx-math mjx-assistive-mml".split()
 )
 
@@ -27,6 +30,8 @@ STYLES = {CODE, BOLD, EMPHASIS, DELETED, HIGHLIGHT, SUBSCRIPT, SUPERSCRIPT} | {
     DISPLAYED_FORMULA,
     LINE_BREAK,
 }
+# The mark of a formula whose text is not its LaTeX has the LaTeX behind a space.
+FORMULAS_AS_TEXT = (f"{FORMULA} ", f"{DISPLAYED_FORMULA} ")
 # The mark of a footnote's marker consists of this and the id of its note.
 NOTE = "[^"
 MARKS = {
@@ -50,7 +55,9 @@ STYLE_TAGS = {
 }
 
 # Raised digits and signs as characters of their own: without them 10³ would be 103.
-RAISED = str.maketrans("0123456789+-\u2212=()n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾ⁿ")
+RAISED_SIGNS = "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾ⁿ"
+RAISED = str.maketrans("0123456789+-\u2212=()n", RAISED_SIGNS)
+LOWERED = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 RAISED_TEXT = re.compile(r"[\d+\-\u2212=(), ]*[\dn][\dn+\-\u2212=(), ]*", re.ASCII)
 
 # The quotation marks of languages, and those within a quotation: Unicode's CLDR 48, delimiters.
@@ -129,6 +136,14 @@ SHOWN_FORMULAS = frozenset(
 # A link with only these signs that leads to a place on its own page is left out: it is the
 # permalink of a heading, or leads back from a footnote.
 SIGNS = frozenset("¶#§🔗⚓↩↑⬆⇧⤴↵↥⌃^⬏☝\ufe0e\ufe0f\u200b\u200d\u2060\ufeff\xa0 ")
+# Classes of what edits, copies or folds a part of a page, of messages and names that a style sheet
+# hides, and of the numbers of cells: MediaWiki, Dokka, Jupyter, YARD, sphinx-design, docutils,
+# ReadMe, Discourse; the markers of lists (LaTeXML); lists of versions (Read the Docs, mike).
+CONTROLS = frozenset(
+    "mw-editsection copy-popup-wrapper jp-InputPrompt jp-OutputPrompt input_prompt output_prompt"
+    " summary_toggle inheritanceTree sd-hide-link-text backrefs callout-icon informations"
+    " rst-versions md-version ltx_tag_item".split()
+)
 PERMALINK = re.compile(
     r"(?:header|heading)-?(?:link|anchor)|perma-?link|hash-?link|anchor-?(?:js|link)", re.IGNORECASE
 )
@@ -170,7 +185,12 @@ def raised(text: str) -> str:
 
 def is_link(mark: str) -> bool:
     """Tell whether a mark is the address of a link."""
-    return mark not in STYLES and not mark.startswith(NOTE)
+    return mark not in STYLES and not mark.startswith((NOTE, *FORMULAS_AS_TEXT))
+
+
+def is_formula(mark: str) -> bool:
+    """Tell whether a mark is that of a formula: ``$``, or ``$ a^{10}`` for the text a^10."""
+    return mark in (FORMULA, DISPLAYED_FORMULA) or mark.startswith(FORMULAS_AS_TEXT)
 
 
 def is_expression(text: str) -> bool:

@@ -21,6 +21,8 @@ HANGUL = re.compile(
 # Soft hyphen, zero-width space, word joiner, byte order mark. The zero-width joiners are left out,
 # since Persian needs them.
 INVISIBLE = "\xad\u200b\u2060\ufeff"
+NO_BREAK_SPACES = re.compile("\xa0+")
+INDENTATION = re.compile(r"^[ \t\xa0]+", re.MULTILINE)
 
 # The signs that may begin and end the names of sections and keywords: "(new)", "C++", "Why?".
 SIGNS_OF_NAMES = "_(", "_)!?.+#"
@@ -57,9 +59,14 @@ def joins_lines(before: str, after: str) -> bool:
 
 def clean_preformatted(text: str) -> str:
     """Return preformatted *text* without invisible characters, trailing spaces, and blank lines at
-    its beginning and end. Line breaks and indentation stay.
+    its beginning and end. Line breaks and indentation stay. On some pages no-break spaces indent
+    code, or stand for all of its spaces: there they are spaces.
     """
-    lines = [line.rstrip() for line in _without_invisible(text).splitlines()]
+    text = _without_invisible(text)
+    if "\xa0" in text:
+        in_place = INDENTATION if " " in text else NO_BREAK_SPACES
+        text = in_place.sub(lambda spaces: spaces[0].replace("\xa0", " "), text)
+    lines = [line.rstrip() for line in text.splitlines()]
     while lines and not lines[-1]:
         lines.pop()
     # One slice, because deleting half a million blank lines one by one takes minutes.

@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from contentspider.page.tree.tags import (
     CODE,
-    FORMULA,
     LINE_BREAK,
     NO_NUMBER,
     NOTE,
+    RAISED_SIGNS,
     STYLES,
+    is_formula,
     is_link,
+    raised,
 )
 
 if TYPE_CHECKING:
@@ -127,6 +129,20 @@ class Part:
         if block.spans or pictures:
             self.line = _line(block, resolver, pictures, labels)
 
+    def drop_marker(self, label: str) -> None:
+        """Drop the number at the beginning of a footnote, if it is a link back, or raised."""
+        first, *rest = self.line or [self.block.text]
+        if isinstance(first, str):
+            sign = raised(label)
+            text = first.removeprefix(sign)  # GitBook: ``<sup>1</sup>. Text``
+            if text != first and not text.startswith(tuple(RAISED_SIGNS)):
+                self.line = [text.lstrip(" .:])"), *rest]
+            return
+        if not isinstance(first, Marked) or not first.target or not rest:
+            return
+        if isinstance(rest[0], str) and first.text().strip(" []()") == label:
+            self.line = [rest[0].lstrip(" .:])"), *rest[1:]]
+
 
 def _spans(block: Block) -> Sequence[tuple[int, int, str]]:
     """Return the marks of a block but the line breaks within formulas, which LaTeX ignores."""
@@ -188,7 +204,7 @@ def _flat_line(block: Block, resolver: Resolver, labels: dict[str, str]) -> Line
         if at < start:
             children.append(text[at:start])
         target = resolver.resolve(mark) if is_link(mark) else ""
-        if target or mark in STYLES or _label(mark, labels):
+        if target or mark in STYLES or is_formula(mark) or _label(mark, labels):
             children.append(Marked(mark, target, end, [text[start:end]]))
         else:
             children.append(text[start:end])
@@ -230,7 +246,7 @@ class LineBuilder:
         self.go_to(start)
         stack = self.stack
         target = self.resolver.resolve(mark) if is_link(mark) else ""
-        if mark in STYLES:
+        if mark in STYLES or is_formula(mark):
             is_written = mark not in [marked.mark for marked in stack]
         elif target:
             is_written = not self._is_in_link()
@@ -272,7 +288,7 @@ def _outer_first(span: tuple[int, int, str]) -> tuple[int, int, int, str]:
     elif is_link(mark):
         rank = 1
     else:
-        rank = 3 if mark in (CODE, FORMULA) else 2
+        rank = 3 if mark == CODE or is_formula(mark) else 2
     return start, -end, rank, mark
 
 

@@ -25,15 +25,14 @@ from contentspider.page.tree.tags import (
     CHECKED,
     CODE,
     DELETED,
-    DISPLAYED_FORMULA,
     EMPHASIS,
-    FORMULA,
     LINE_BREAK,
     NO_NUMBER,
     PREFORMATTED_TAGS,
     STYLE_TAGS,
     SUPERSCRIPT,
     UNCHECKED,
+    is_formula,
 )
 from contentspider.page.tree.tags import NOTE as NOTE_MARK
 from contentspider.page.write.lines import TEX, TEX_SIGN, Image, Marked, Part
@@ -45,16 +44,23 @@ if TYPE_CHECKING:
 
 # What CommonMark would read as markup in plain text: a backslash before punctuation; a backtick; an
 # asterisk or tilde (to GitHub one tilde deletes text), unless spaces are around it; underscores at
-# the beginning of a word, for emphasis does not begin within one; the beginning of a tag; brackets
-# other than `SIMPLE_BRACKETS`.
+# the beginning of a word, for emphasis does not begin within one; the beginning of a tag; brackets,
+# without the ones of `_plain_brackets`.
 ESCAPED = re.compile(
     r"\\(?=[!-/:-@\[-`{-~]|\Z)|`|(?<!\s)[*~]|[*~](?!\s)|(?<!\w)_+(?![\s_])"
     r"|<(?=[A-Za-z/!?]|\Z)|[\[\]]"
 )
+# An address in a text. GitHub makes it a link, with the backslashes that are in it, so one with
+# such signs gets angle brackets instead. Its last sign may belong to the sentence.
+ADDRESS = re.compile(r"(?<!\w)https?://[^\s<>]*[^\s<>.,;:!?\"'*~()\[\]`\\]", re.IGNORECASE)
+AUTOLINK = re.compile(r"(?<!\\)<(https?://[^\s<>]+)>", re.IGNORECASE)
 SIGNS = re.compile(r"[\\`*_\[\]<~]")
 EMPHASIS_END = re.compile(r"[^\s_]_+(?![^\W_])")
-# Brackets that begin no link, footnote, check box or alert.
-SIMPLE_BRACKETS = re.compile(r"(?<!!)\[(?![\^!]|[ xX]\])[^\[\]\\`*_<&]{0,200}\](?![(\[:])")
+BRACKETS = re.compile(r"[\[\]]")
+# These brackets begin a footnote, a check box, an alert, or a picture; two make a link in a wiki.
+BEGINS_MARKUP = re.compile(r"\[(?:[\^!\[]|[ xX]\])|(?<=!)\[")
+# After brackets: the target of a link, the text of a definition, or a footnote.
+TARGET = re.compile(r"\(|:|\[\^")
 LINE_START = re.compile(r"\d+(?=[.)](?:\s|$))|(?=[#+:=>-]|\*(?:\s|$)|_[_\s]*$)")
 HARD_BREAK = "\\\n"
 ENTITY = re.compile(r"&(?=#?\w+;)")
@@ -68,7 +74,9 @@ READ_AS_TAG = re.compile(r"<(?=[A-Za-z/!?])")
 NOTE_MARKER = re.compile(r"(?:\\\[)?(\[\^[\w-]+\])(?:\\\])?\Z")
 INDENT_CHARS = 4
 # The path of the title of a box.
-TITLE = re.compile(r"title|heading|/(?:h[1-6]|dt)(?![a-z])", re.IGNORECASE)
+TITLE = re.compile(
+    r"title|heading|admonition-header|/p\.label|/(?:h[1-6]|dt)(?![a-z])", re.IGNORECASE
+)
 NESTED = "\u00a0\u00a0"  # indents nested lists in cells, where other spaces are not shown
 DELIMITERS = {BOLD: "**", EMPHASIS: "*", DELETED: "~~"}
 BOXES = {CHECKED: "[x] ", UNCHECKED: "[ ] ", "☒ ": "[x] "}  # word processors tick with a cross
@@ -163,10 +171,12 @@ class _Writer:
         frame = part.frames[number]
         is_text = number == len(part.frames) - 1 and _is_text(part)
         if marker := _marker(part.frames, number, self.signs[number]):
+            # GitHub, which knows no definitions, would take a larger indent in one for code.
+            least = len(marker) if frame.kind == DEFINITION else INDENT_CHARS
             is_long = frame.kind != ITEM or _is_numbered(part.frames, number)
-            self.indents.append(" " * max(INDENT_CHARS, len(marker) if is_long else 0))
+            self.indents.append(" " * max(least, len(marker) if is_long else 0))
             # Code and what else has an indent of its own begin where their next lines do.
-            return prefix + (marker if is_text else marker.ljust(INDENT_CHARS))
+            return prefix + (marker if is_text else marker.ljust(least))
         if frame.kind == QUOTE:
             self.indents.append("> ")
             return prefix + "> "
@@ -297,10 +307,11 @@ def _lines_of_text(part: Part) -> list[str]:
         return [fence + block.language, *block.text.split("\n"), fence]
     if part.role == SUMMARY:
         return [f"<summary>{html_line(part)}</summary>"]
-    line = _line(part)
-    if part.level:
+    if part.level:  # no list or quotation begins in a heading
+        line = _escape(part.block.text, True) if not part.line else _inline(part.line, part)
         line = HEADING_END.sub(r"\\", line.replace(HARD_BREAK, " "), count=1)
-        return ["#" * part.level + " " + line]
+        return ["#" * part.level + " " + line.strip()]
+    line = _line(part)
     if part.role:
         return [line.replace(HARD_BREAK, " ")]
     lines = line.split("\n")
@@ -396,8 +407,8 @@ def _before(piece: str, before: str) -> str:
         return before.removesuffix(" ")  # a footnote's marker stands directly after its word
     if piece.startswith("[") and before.endswith("!"):
         return before[:-1] + "\\!"  # otherwise the link would be read as a picture
-    if piece.startswith("`") and before.endswith("`"):
-        return before + " "  # otherwise two code spans would be read as one
+    if piece[:1] in ("`", "$") and before.endswith(piece[:1]):
+        return before + " "  # otherwise two code spans, or formulas, would be read as one
     return before
 
 
@@ -410,8 +421,9 @@ def _marked(marked: Marked, part: Part, before: str, following: Line) -> str:
         return _code(marked.text())
     if mark == LINE_BREAK:
         return HARD_BREAK
-    if mark in (FORMULA, DISPLAYED_FORMULA):
-        return _formula(marked.text(), mark)
+    if is_formula(mark):
+        delimiter, _, latex = mark.partition(" ")
+        return _formula(latex or marked.text(), delimiter)
     if mark in STYLE_TAGS:
         text = _inline(marked.children, part)
         if mark == SUPERSCRIPT and (marker := NOTE_MARKER.match(text)):
@@ -419,7 +431,7 @@ def _marked(marked: Marked, part: Part, before: str, following: Line) -> str:
         return _styled(text, mark, before, following)
     if mark.startswith(NOTE_MARK):
         return f"[^{part.labels[mark[len(NOTE_MARK) :]]}]"
-    return f"[{_inline(marked.children, part)}]({_target(marked.target)})"
+    return f"[{_in_link(_inline(marked.children, part))}]({_target(marked.target)})"
 
 
 def _styled(text: str, mark: str, before: str, following: Line) -> str:
@@ -471,7 +483,8 @@ def _escape_around_formulas(text: str) -> str:
     pieces: list[str] = []
     end = 0
     for formula in TEX.finditer(text):
-        pieces.append(_escape_plain(text[end : formula.start()]))
+        between = _escape_plain(text[end : formula.start()])
+        pieces.append(" " if end and not between else between)  # two formulas are not one
         end = formula.end()
         if formula["inline"]:
             pieces.append(_formula(formula["inline"], "$"))
@@ -514,30 +527,52 @@ def _escape_plain(text: str, is_whole: bool = False) -> str:
 
 def _escape_signs(text: str, is_whole: bool) -> str:
     lone = _Lone(text) if is_whole else None
+    plain = _plain_brackets(text, is_whole) if "[" in text else frozenset()
+    addresses = list(ADDRESS.finditer(text))[::-1] if "://" in text else []
     pieces: list[str] = []
     end = 0
-    for brackets in SIMPLE_BRACKETS.finditer(text) if "[" in text else ():
-        if is_whole or brackets.end() < len(text):  # a link or colon may follow the text
-            pieces += [_escape_between(text, end, brackets.start(), lone), brackets[0]]
-            end = brackets.end()
-    pieces.append(_escape_between(text, end, len(text), lone))
+    for sign in ESCAPED.finditer(text):
+        place = sign.start()
+        if place < end or place in plain or (lone is not None and lone.has(sign)):
+            continue
+        while addresses and addresses[-1].end() < place:
+            addresses.pop()
+        if addresses and addresses[-1].start() <= place + (sign[0] == "<"):
+            found = addresses.pop()
+            before = text[end : found.start()]
+            if before.endswith("\\"):
+                before += "\\"
+            pieces += [before[:-1] + "\\<" if sign[0] == "<" else before, f"<{found[0]}>"]
+            end = found.end()
+        if place >= end:
+            pieces += [text[end:place], *(f"\\{character}" for character in sign[0])]
+            end = sign.end()
+    pieces.append(text[end:])
     return "".join(pieces)
 
 
-def _escape_between(text: str, start: int, end: int, lone: _Lone | None) -> str:
-    """Return *text* from *start* to *end*, escaped according to the text around each sign, except
-    for *lone* signs.
-    """
-    pieces: list[str] = []
-    for sign in ESCAPED.finditer(text, start):
-        if sign.start() >= end:
-            break
-        if lone is None or not lone.has(sign):
-            signs = "".join([f"\\{character}" for character in sign[0]])
-            pieces += [text[start : sign.start()], signs]
-            start = sign.end()
-    pieces.append(text[start:end])
-    return "".join(pieces)
+def _in_link(text: str) -> str:
+    """Return the Markdown of a link's text without links in it."""
+    if "://" not in text:
+        return text
+    return AUTOLINK.sub(lambda found: ESCAPED.sub(r"\\\g<0>", found[1]), text)
+
+
+def _plain_brackets(text: str, is_whole: bool) -> frozenset[int]:
+    """Return the places of brackets that Markdown takes as text: ``dict[str, list[int]]``."""
+    plain: list[int] = []
+    opened: list[int] = []
+    for bracket in BRACKETS.finditer(text):
+        place = bracket.start()
+        if bracket[0] == "[":
+            opened.append(place)
+        elif opened:
+            start = opened.pop()
+            # A link or colon may follow the text.
+            is_known = is_whole or place + 1 < len(text)
+            if is_known and not (TARGET.match(text, place + 1) or BEGINS_MARKUP.match(text, start)):
+                plain += [start, place]
+    return frozenset(plain)
 
 
 class _Lone:

@@ -24,12 +24,11 @@ from contentspider.page.tree.containers import (
 )
 from contentspider.page.tree.tags import (
     CODE,
-    DISPLAYED_FORMULA,
-    FORMULA,
     LINE_BREAK,
     NO_NUMBER,
     PREFORMATTED_TAGS,
     STYLE_TAGS,
+    is_formula,
 )
 from contentspider.page.tree.tags import NOTE as NOTE_MARK
 from contentspider.page.write.lines import Image, Part
@@ -226,8 +225,9 @@ def _marked(marked: Marked) -> str:
         return "<br>"
     if mark in TAGS:
         return f"<{TAGS[mark]}>{_inline(marked.children)}</{TAGS[mark]}>"
-    if mark in (FORMULA, DISPLAYED_FORMULA):
-        return f"{mark}{_escape(marked.text().strip())}{mark}"
+    if is_formula(mark):
+        delimiter, _, latex = mark.partition(" ")
+        return f"{delimiter}{_escape((latex or marked.text()).strip())}{delimiter}"
     if mark.startswith(NOTE_MARK):
         return _inline(marked.children)
     return f'<a href="{_quoted(marked.target)}">{_inline(marked.children)}</a>'

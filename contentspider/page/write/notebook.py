@@ -8,6 +8,8 @@ from html import escape
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from contentspider.ground.counts import counted
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -65,5 +67,5 @@ def _line(text: str, border: str = "transparent", style: str = "") -> str:
 
 def _titled(title: str, body: str, total: int, kind: str) -> str:
     left = total - MAX_SHOWN
-    more = f"<p>... and {left:,} more {kind}</p>" if left > 0 else ""
-    return f"<div><b>{escape(title)}</b>{body}{more}</div>"
+    more = f"<p>... and {counted(left, f'more {kind}')}</p>" if left > 0 else ""
+    return f'<div style="overflow-wrap:anywhere"><b>{escape(title)}</b>{body}{more}</div>'

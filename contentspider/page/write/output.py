@@ -22,21 +22,34 @@ def to_text(blocks: Sequence[Block]) -> str:
     cell.
     """
     lines: list[str] = []
-    row = number = 0
+    number = 0
     while number < len(blocks):
         block = blocks[number]
         end, level = table_at(blocks, number) if block.row else (number, 0)
         if end > number:
             lines += _table(blocks[number:end], level)
-            number, row = end, 0
-            continue
-        number += 1
-        if block.row and block.row == row and block.tag in CELL_TAGS:
-            lines[-1] += "\t" + block.text
         else:
-            lines.append(block.text)
-        row = block.row if block.tag in CELL_TAGS else 0
+            end, paragraphs = _row(blocks, number)
+            lines += [block.text for block in blocks[number:paragraphs]]
+            lines.append("\t".join([block.text for block in blocks[paragraphs:end]]))
+        number = end
     return "\n".join(lines)
+
+
+def _row(blocks: Sequence[Block], start: int) -> tuple[int, int]:
+    """Return the index after the last block of a row outside of data tables, and the index of the
+    first block of its last line: cells of a row of a layout table share a line, unless a cell has
+    several blocks, which are paragraphs.
+    """
+    row, end = blocks[start].row, start + 1
+    last_line = start
+    while row and blocks[end - 1].tag in CELL_TAGS and end < len(blocks):
+        if blocks[end].row != row or blocks[end].tag not in CELL_TAGS:
+            break
+        if blocks[end].cell == blocks[end - 1].cell:
+            last_line = end
+        end += 1
+    return end, last_line
 
 
 def _table(blocks: Sequence[Block], level: int) -> list[str]:

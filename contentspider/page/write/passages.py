@@ -25,7 +25,7 @@ from contentspider.page.tree.containers import (
     TERM,
 )
 from contentspider.page.tree.resolver import Resolver
-from contentspider.page.tree.tags import PREFORMATTED_TAGS
+from contentspider.page.tree.tags import FORMULAS_AS_TEXT, PREFORMATTED_TAGS
 from contentspider.page.words.names import step_tag
 from contentspider.page.write.markdown import write_markdown
 from contentspider.page.write.output import to_text
@@ -576,6 +576,8 @@ def _slice(block: Block, marks: _Marks, start: int, end: int) -> Block:
         (max(first - start, 0), min(last - start, len(text)), mark)
         for first, last, mark in marks.spans[:count]
         if last > start
+        # Each part of a formula that is cut would have its whole LaTeX.
+        and ((start <= first and last <= end) or not mark.startswith(FORMULAS_AS_TEXT))
     )
     images, films = (
         tuple(

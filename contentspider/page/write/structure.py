@@ -135,7 +135,10 @@ class Outline:
         if not role:
             while frames and frames[-1].kind in LISTS:
                 frames.pop()  # text of the list itself
-        self._append(Part(block, self.resolver, level, role, self.labels), frames)
+        part = Part(block, self.resolver, level, role, self.labels)
+        if label:
+            part.drop_marker(label)
+        self._append(part, frames)
 
     def _is_term(self, block: Block, frames: list[Frame]) -> bool:
         """Tell whether the text in a ``dt`` is a term: it stands in a list of definitions."""

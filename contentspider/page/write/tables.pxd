@@ -17,6 +17,8 @@ cdef class Layout:
 
 @cython.locals(block=CBlock)
 cpdef tuple table_at(blocks, Py_ssize_t start, Py_ssize_t outermost=*)
+cdef bint _is_in_table(CBlock block, Py_ssize_t level, table) except -1
+cdef bint _is_over_columns(CBlock block, Py_ssize_t level) except -1
 cpdef object table_of(CBlock block, Py_ssize_t level)
 @cython.locals(number=Py_ssize_t, tables=tuple)
 cpdef str table_path(CBlock block, Py_ssize_t level)

@@ -35,19 +35,30 @@ def table_at(blocks: Sequence[Block], start: int, outermost: int = 0) -> tuple[i
 
     If nested tables begin at *start*, the outermost one that is not a layout table is returned.
     Tables at a level below *outermost* are ignored. If all tables are layout tables, the index is
-    *start*.
+    *start*. A heading over the columns of a table parts it in two.
     """
     block = blocks[start]
     for level in range(outermost, len(block.outer) + 1):
         table = table_of(block, level)
-        if start and table_of(blocks[start - 1], level) == table:
+        if _is_over_columns(block, level):
+            continue
+        if start and _is_in_table(blocks[start - 1], level, table):
             continue  # the first blocks of this table were already found to be layout
         end = start + 1
-        while end < len(blocks) and table_of(blocks[end], level) == table:
+        while end < len(blocks) and _is_in_table(blocks[end], level, table):
             end += 1
         if not _is_layout(list(blocks[start:end]), level):
             return end, level
     return start, 0
+
+
+def _is_in_table(block: Block, level: int, table: int | str | None) -> bool:
+    return table_of(block, level) == table and not _is_over_columns(block, level)
+
+
+def _is_over_columns(block: Block, level: int) -> bool:
+    """Tell whether a block is a heading within a page in a cell that covers columns (Doxygen)."""
+    return block.tag in HEADINGS and block.tag != "h1" and cell_at(block, level)[2] > 1
 
 
 def table_of(block: Block, level: int) -> int | str | None:
@@ -79,14 +90,15 @@ def cell_at(block: Block, level: int) -> tuple[int, int, int, int]:
 
 def _is_layout(blocks: list[Block], level: int) -> bool:
     """Tell whether a table arranges parts of the page: its cells hold headings, long code or much
-    text. A table of one column is data only if it has a header and no code: with code, the "header"
-    is the name of a file. A table around other tables is data only if it has a header.
+    text, or one of its only row holds several paragraphs. A table of one column is data only if it
+    has a header and no code: with code, the "header" is the name of a file. A table around other
+    tables is data only if it has a header.
     """
     has_header = _has_header(blocks, level)
     factor = HEADED_FACTOR if has_header else 1
     previous_row, previous_cell, _, _ = cell_at(blocks[0], level)
     cell_blocks = cell_chars = 0
-    has_code = is_wide = has_table = False
+    has_code = is_wide = has_table = has_rows = has_paragraphs = False
     for block in blocks:
         row, cell, _, _ = cell_at(block, level)
         has_code = has_code or block.tag in PREFORMATTED_TAGS
@@ -94,7 +106,9 @@ def _is_layout(blocks: list[Block], level: int) -> bool:
         if row != previous_row or cell != previous_cell:
             is_wide = is_wide or row == previous_row
             cell_blocks = cell_chars = 0
+        has_rows = has_rows or row != previous_row
         cell_blocks += 1
+        has_paragraphs = has_paragraphs or cell_blocks > 1
         cell_chars += len(block.text)
         is_long = cell_blocks > 1 and cell_chars > factor * MAX_CELL_CHARS
         if is_long or cell_blocks > factor * MAX_CELL_BLOCKS or _is_page_part(block, has_header):
@@ -102,7 +116,7 @@ def _is_layout(blocks: list[Block], level: int) -> bool:
         previous_row, previous_cell = row, cell
     if not is_wide and (has_code or not has_header):
         return True
-    return has_table and not has_header
+    return not has_header and (has_table or (has_paragraphs and not has_rows))
 
 
 def _is_page_part(block: Block, has_header: bool) -> bool:

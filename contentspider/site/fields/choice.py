@@ -37,7 +37,7 @@ def page_dates(
     1. a person's correction of the page
     2. the page's metadata, unless the site has shown that they are wrong
     3. a place where the site's pages show their day (`SiteFields`)
-    4. the general rules (`shown_dates`), without the rules that are wrong on this site
+    4. the general rules (`shown_dates`), without the rules that are wrong on pages of this design
 
     A listing shows the days of its entries, so only the first two count.
     """
@@ -51,7 +51,7 @@ def page_dates(
         return "", metadata.modified_at
     if site_fields and (published := site_fields.published_at(page)):
         return published, metadata.modified_at
-    shown = shown_dates(page, title, knowledge.distrusted)
+    shown = shown_dates(page, title, knowledge.distrusted_on(page))
     return shown.published, metadata.modified_at or shown.modified
 
 
@@ -73,7 +73,7 @@ def page_author(
     if is_listing:
         return metadata.author if is_stated else ()
     names = site_fields.author(page) if site_fields else ()
-    return names or shown_author(page, title, knowledge.distrusted) or metadata.author
+    return names or shown_author(page, title, knowledge.distrusted_on(page)) or metadata.author
 
 
 def page_section(

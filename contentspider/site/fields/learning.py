@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from contentspider.page.about.authors import name_key
 from contentspider.page.about.jsonld import title_key
+from contentspider.site.design import design_of, named_steps
 from contentspider.site.fields.list_learning import learn_lists
 from contentspider.site.fields.places import MAX_CHARS, path_ends
 from contentspider.site.fields.precision import (
@@ -170,18 +171,28 @@ def _learn(name: str, examples: Sequence[Example], slot_of: Callable[[str], str]
     if len({field.key_of(example.value) for example in examples}) >= MIN_VALUES[name]:
         candidates = _candidates(name, examples[::2], slot_of)
         places = _precise_places(name, candidates, examples, slot_of)
-    distrusted = [rule for rule, values in shown.items() if _is_wrong(field, examples, values)]
-    return FieldKnowledge(places, len(examples), distrusted=tuple(distrusted))
+    wrong = {
+        rule: pages
+        for rule, values in shown.items()
+        if (pages := _contradicted(field, examples, values))
+    }
+    contradicted = {id(page): page for pages in wrong.values() for page in pages}
+    design = design_of(map(named_steps, contradicted.values()))
+    return FieldKnowledge(places, len(examples), distrusted=tuple(wrong), design=design)
 
 
-def _is_wrong(field: Field, examples: Sequence[Example], values: Sequence[str]) -> bool:
-    """Tell whether too many *values* of a general rule contradict the statements of the pages."""
+def _contradicted(field: Field, examples: Sequence[Example], values: Sequence[str]) -> list[Page]:
+    """Return the pages whose statements contradict the *values* of a general rule, if they are too
+    many to trust it; else an empty list.
+    """
     judged = [
-        field.agrees(value, example.value)
+        (example.page, field.agrees(value, example.value))
         for value, example in zip(values, examples, strict=True)
         if value
     ]
-    return len(judged) >= MIN_JUDGED and sum(judged) < MIN_PRECISION * len(judged)
+    wrong = [page for page, agrees in judged if not agrees]
+    is_wrong = len(judged) >= MIN_JUDGED and len(wrong) > (1 - MIN_PRECISION) * len(judged)
+    return wrong if is_wrong else []
 
 
 def _is_contradicted(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from contentspider.ground.pickles import pickled
 from contentspider.page.about.authors import author_names
+from contentspider.site.design import has_design, named_steps
 from contentspider.site.fields.name_lists import ListReader, clean_names
 from contentspider.site.fields.own_fields import OwnKnowledge, OwnReader
 from contentspider.site.fields.places import (
@@ -50,7 +51,9 @@ class FieldKnowledge:
     pages in the sample that state the field. *trusts_stated* is False if all of them state one
     value but show different values; then statements are ignored. *distrusted* names the general
     rules (`contentspider.site.fields.shown`) whose values contradict the statements; these rules
-    are ignored. *common* has the keys of the values that nearly all pages have (only of titles).
+    are ignored on pages of the *design* (`contentspider.site.design`) that the contradicted pages
+    have (on all pages if it is empty). *common* has the keys of the values that nearly all pages
+    have (only of titles).
     """
 
     places: tuple[LearnedPlace, ...] = ()
@@ -58,6 +61,7 @@ class FieldKnowledge:
     trusts_stated: bool = True
     distrusted: tuple[str, ...] = ()
     common: tuple[str, ...] = ()
+    design: tuple[str, ...] = ()
 
     def to_record(self) -> dict[str, Any]:
         """Return the knowledge as JSON values, for `parse`."""
@@ -72,7 +76,13 @@ class FieldKnowledge:
             bool(record["trusts_stated"]),
             tuple(map(str, record["distrusted"])),
             tuple(map(str, record.get("common", ()))),
+            tuple(map(str, record.get("design", ()))),
         )
+
+    def distrusted_on(self, page: Page) -> tuple[str, ...]:
+        """Return the general rules that are ignored on a page."""
+        is_meant = self.distrusted and has_design(named_steps(page), self.design)
+        return self.distrusted if is_meant else ()
 
 
 NO_KNOWLEDGE = FieldKnowledge()

@@ -1,5 +1,6 @@
 """Finds the notices of a page that is judged alone: about cookies and consent, questions whether
-the page was helpful, and signs that a page is being loaded.
+the page was helpful, entries of menus for assistants, labels of advertisements, words for people
+who have not paid, and signs that a page is being loaded.
 
 Pages of one site show that such text repeats. A single page does not, so names and words tell.
 """
@@ -53,6 +54,9 @@ ASKS_FOR_CONSENT = re.compile(
     _any_of(
         r"""
 \b(?:we|(?:this|our) (?:web ?)?site)\b.{0,40}\buses?\b.{0,40}\bcookies\b
+\bwe and our .{0,20}partners\b.{0,60}\b(?:store|access|use|process)
+\bwir und unsere .{0,20}partner\b.{0,60}\b(?:speicher|verarbeit|verwend|nutz)
+\bnous et nos .{0,20}partenaires\b
 \bcookies?\b.{0,60}\b(?:consent|accept all|preferences|einverstanden|zustimm|akzeptier)
 \bcookies?\b.{0,60}\b(?:acepta|accepte|accetta|aceita|akceptuj|souhlas)
 \b(?:wir|diese (?:web)?seite) (?:verwende[nt]|nutz(?:en|t)|setz(?:en|t)).{0,40}\bcookies\b
@@ -72,6 +76,9 @@ HELPFUL = re.compile(
         r"""
 (?:was|is) (?:this(?: \w+){0,2}|the (?:page|article|information|content|answer)) (?:helpful|useful)
 did (?:this|the (?:page|article|information|content|answer))(?: \w+){0,2} (?:helps?|answer)
+how is (?:this|the) (?:guide|page|article|document)
+(?:glad|sorry) to hear (?:it|that)[.!] please\b
+\d+ out of \d+ found this helpful
 did you find (?:this(?: \w+){0,2} (?:helpful|useful)|what you)
 how (?:helpful|useful) was (?:this|the (?:page|article|information|content|answer))
 rate this (?:page|article)
@@ -88,6 +95,24 @@ questa pagina .{0,12}utile.{0,30}\?
 was deze .{0,20}nuttig
 """
     ),
+    re.IGNORECASE,
+)
+FEEDBACK = re.compile(r"(?:page )?feedback", re.IGNORECASE)
+# The entries of menus that give a page to an assistant.
+ASSISTANTS = r"(?:chatgpt|claude|copilot|cursor|gemini|grok|perplexity|v0|vs code)"
+ASSISTANT = re.compile(
+    r"(?:copy|view)(?: this| the)?(?: page)?(?: as)? (?:markdown|plain text)(?: for (?:ai|llms?))?"
+    rf"|copy page(?: for (?:ai|llms?))?|open in {ASSISTANTS}|ask {ASSISTANTS}(?: about this page)?"
+    r"|ask (?:questions|ai) about this page",
+    re.IGNORECASE,
+)
+# What sells a page: the label of an advertisement, and the words at the end of what is free.
+SELLS = re.compile(
+    r"(?:advertisement|advertising|anzeige|werbung|publicité|publicidad|pubblicità|advertentie)"
+    r"|this (?:article|content|story|post) is (?:only )?(?:for|available to|reserved for) \w*\s?"
+    r"(?:subscribers|members)(?: only)?[.!]?"
+    r"|(?:subscribe|sign in|log in|register)(?: now)? to (?:continue|keep) reading"
+    r"(?: this \w+)?[.!]?",
     re.IGNORECASE,
 )
 LOADING = re.compile(
@@ -146,7 +171,11 @@ def _notice_at(blocks: Sequence[Block], number: int, chars: int) -> range:
     block = blocks[number]
     size = len(block.text)
     if size <= MAX_QUESTION_CHARS and _asks_for_help(block.text):
-        return _beside(blocks, number, MAX_BESIDE_CHARS)
+        return _with_answers(blocks, _beside(blocks, number, MAX_BESIDE_CHARS))
+    if size <= MAX_LOADING_CHARS and ASSISTANT.fullmatch(block.text.strip()):
+        return range(number, number + 1)
+    if size <= MAX_QUESTION_CHARS and SELLS.fullmatch(block.text.strip()):
+        return range(number, number + 1)
     is_link = 2 * block.link_chars > size  # such as "Cookie consent" in a footer
     if size <= MAX_NOTICE_CHARS and not is_link and _asks_for_consent(block.text):
         notice = _beside(blocks, number, MAX_NOTICE_CHARS)
@@ -161,8 +190,20 @@ def _asks_for_help(text: str) -> bool:
     return HELPFUL.match(text) is not None and len("".join(answers)) <= MAX_ANSWER_CHARS
 
 
+def _with_answers(blocks: Sequence[Block], question: range) -> range:
+    """Return a *question* whether the page was helpful with its heading and with the buttons that
+    answer it, which may stand beside it among the page's text (Docsy).
+    """
+    first, last = question.start, question.stop
+    if first and blocks[first - 1].tag in HEADINGS and FEEDBACK.fullmatch(blocks[first - 1].text):
+        first -= 1
+    while last < len(blocks) and blocks[last].tag == "button":
+        last += 1
+    return range(first, last)
+
+
 def _asks_for_consent(text: str) -> bool:
-    has_word = "ookie" in text or "OOKIE" in text
+    has_word = "ookie" in text or "OOKIE" in text or "artner" in text or "artenaire" in text
     return has_word and ASKS_FOR_CONSENT.search(text) is not None
 
 

@@ -141,7 +141,8 @@ class Prior:
     def judge(
         self, pages: Sequence[Page], features: Sequence[NDArray[np.float32]] = ()
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Return two arrays with one probability for each block of all *pages*, in their order.
+        """Return two arrays with one probability for each block of all *pages*, in their order:
+        float32 of the shape (n_blocks,).
 
         The first is the probability that the block is content. The second is the probability that
         the block would have without the features that mark comments (`COMMENT_COLUMNS`). A block is

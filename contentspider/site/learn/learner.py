@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from contentspider.ground.address_keys import path_key
+from contentspider.ground.addresses import is_web_address
+from contentspider.ground.counts import counted
 from contentspider.ground.errors import NotEnoughTextError
 from contentspider.ground.pickles import pickled
 from contentspider.ground.times import now
@@ -21,6 +24,7 @@ from contentspider.page.words.language import (
     looks_english,
     script_language,
 )
+from contentspider.site.design import sites_of
 from contentspider.site.fields.example_pages import ExamplePages
 from contentspider.site.fields.learning import learn_fields
 from contentspider.site.images import repeated_pictures
@@ -31,11 +35,11 @@ from contentspider.site.judge.rows import text_key
 from contentspider.site.judge.svm import LinearSVM
 from contentspider.site.learn.options import LearningOptions, OptionError
 from contentspider.site.learn.sampling import sample_pages
-from contentspider.site.models.model import ENOUGH_PAGES, SiteModel
+from contentspider.site.models.model import SiteModel
 from contentspider.site.models.record import text_sample
-from contentspider.site.models.summary import Baseline, SlotSummary, shown_shares
+from contentspider.site.models.summary import ENOUGH_PAGES, Baseline, SlotSummary, shown_shares
 from contentspider.site.own.assessment import assess
-from contentspider.site.own.matching import path_key, stated_texts, texts_by_page
+from contentspider.site.own.matching import stated_texts, texts_by_page
 from contentspider.site.own.vote import OwnVote
 from contentspider.site.vote.blocks import all_blocks, count_pages, gather, group_mean
 from contentspider.site.vote.labels import LABELS, OWN, PAPER, VOTES
@@ -101,8 +105,8 @@ class LearnedSite(NamedTuple):
 class SiteLearner:
     """Learns the site model of one site from the site's own pages.
 
-    *site* is the name of the site in the model. *prior* is the prior to use (None: the one that the
-    *options* name). *voters* and *objections* take part in the vote
+    *site* is the name of the site in the model (TypeError if it is no text). *prior* is the prior
+    to use (None: the one that the *options* name). *voters* and *objections* take part in the vote
     (`contentspider.site.vote.votes`).
 
     >>> from contentspider import LearningOptions, Page
@@ -121,6 +125,11 @@ class SiteLearner:
         voters: Sequence[Voter] = VOTERS,
         objections: Sequence[Objection] = OBJECTIONS,
     ) -> None:
+        if not isinstance(site, str):
+            raise TypeError(
+                f"the site of a learner is its name as text, not {type(site).__name__}; pages are"
+                " for `fit`"
+            )
         self.site = site
         self.options = options or LearningOptions()
         self.prior = prior
@@ -136,14 +145,17 @@ class SiteLearner:
 
         *own_texts* are texts of these pages that the site publishes without its template, for
         example in its feed. Texts that the pages state in their markup are used as well. A large
-        site is learned from a `sample`. Raises `NotEnoughTextError` if no page has any text.
+        site is learned from a `sample`. Raises `NotEnoughTextError` if no page has any text, and
+        TypeError if one is no `Page`, such as its HTML.
         """
         return self.learn(pages, own_texts).model
 
     def learn(self, pages: Iterable[Page], own_texts: Iterable[OwnText] = ()) -> LearnedSite:
         """Return the model that `fit` returns, with its sample and the sample's labels."""
         own_texts = list(own_texts)
-        pages = map(_checked, pages)
+        if hasattr(pages, "hints"):
+            raise TypeError("this takes several pages, not one Page: give [page]")
+        pages = map(Page.checked, pages)
         examples = ExamplePages(self.options.own_fields)
         scores = SiteScores() if self.options.labels == PAPER else None
         watched = examples.watch(pages)
@@ -153,7 +165,8 @@ class SiteLearner:
                 f"{self.site or 'the site'}: no page has any text to learn from; give HTML pages"
                 " with text"
             )
-        site = gather([page.content for page in sample], [page.hints for page in sample])
+        self._warn_of_sites(sample)
+        site = gather(sample)
         if scores is None:
             labels = self.label(sample, site, own_texts)
         else:
@@ -167,6 +180,17 @@ class SiteLearner:
             model.judge = self.judge
         starts = np.searchsorted(site.pages, np.arange(1, len(sample)))
         return LearnedSite(model, sample, np.split(labels.probabilities, starts))
+
+    def _warn_of_sites(self, sample: Sequence[Page]) -> None:
+        """Warn if saved pages seem to be of several sites; the address of a page says its site."""
+        saved = [page for page in sample if not is_web_address(page.url)]
+        if sites := sites_of(saved):
+            logger.warning(
+                "%s: its pages seem to be of several sites, by their %s. They are learned as one"
+                " site: give a folder for each site, or judge each page alone (--alone)",
+                self.site or "the site",
+                sites,
+            )
 
     @staticmethod
     def sample(pages: Iterable[Page], own_texts: Iterable[OwnText] = ()) -> list[Page]:
@@ -206,7 +230,7 @@ class SiteLearner:
                 "labels",
                 method,
                 f"gave an array of shape {probabilities.shape}; it must give a probability from 0"
-                f" to 1 for each of the {len(site.chars)} blocks",
+                f" to 1 for each of the {counted(len(site.chars), 'blocks')}",
                 code="label-shape",
             )
         return SiteLabels(probabilities)
@@ -287,11 +311,10 @@ class SiteLearner:
         agrees = (decided > 0.5) == (probabilities >= 0.5)
         share = float(site.weights[agrees].sum() / site.weights.sum())
         logger.info(
-            "%s: learned from %d pages, %d blocks; the classifier agrees with %.2f %% of its"
-            " labels",
+            "%s: learned from %s, %s; the classifier agrees with %.2f %% of its labels",
             self.site or "site",
-            len(site.contents),
-            len(site.chars),
+            counted(len(site.contents), "pages"),
+            counted(len(site.chars), "blocks"),
             100 * share,
         )
         # Labels of Algorithm 1 of the paper, and of other packages, may be impossible to learn.
@@ -312,16 +335,6 @@ class SiteLearner:
         return CLASSIFIERS.load(self.options.classifier).fit(
             [rows[index] for index in chosen], labels[chosen], weights[chosen]
         )
-
-
-def _checked(page: Page) -> Page:
-    """Return a page; raises TypeError for anything else, such as its HTML."""
-    if isinstance(page, Page):
-        return page
-    raise TypeError(
-        f"a site is learned from objects of Page, not {type(page).__name__}: make them with"
-        " Page.from_html(html, url)"
-    )
 
 
 def _restored(site: str, options: dict[str, Any], *arguments: Any) -> SiteLearner:

@@ -10,13 +10,13 @@ from bisect import bisect_left, insort
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from contentspider.ground.address_keys import path_key
 from contentspider.site.judge.slots import tag_path
 from contentspider.site.models.summary import main_slot
-from contentspider.site.own.matching import path_key
 from contentspider.site.sample import sample_order
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
     from typing import TypeAlias
 
     from contentspider.page.input.page import Page
@@ -116,6 +116,19 @@ class TemplatePages(Generic[T]):
             for rank, (order, page) in enumerate(pages)
         ]
         return [page for _, _, page in sorted(entries, key=lambda entry: entry[:2])]
+
+
+class CountingPages:
+    """Yields *pages*, and counts the pages *with_text*, from which a sample is chosen."""
+
+    def __init__(self, pages: Iterable[Page]) -> None:
+        self._pages = pages
+        self.with_text = 0
+
+    def __iter__(self) -> Iterator[Page]:
+        for page in self._pages:
+            self.with_text += bool(page.content.blocks)
+            yield page
 
 
 def sample_pages(pages: Iterable[Page], text_keys: Collection[str] = ()) -> list[Page]:

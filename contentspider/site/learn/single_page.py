@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from itertools import compress
 from typing import TYPE_CHECKING
@@ -42,27 +41,25 @@ SHOWN_SHARE, SAMPLES, SAMPLE_CHARS = 0.2, 20, 20
 
 
 def extract_html(
-    html: bytes | str, url: str = "", *, content_type: str | None = None, prior: Prior | None = None
+    html: bytes | bytearray | memoryview | str,
+    url: str = "",
+    *,
+    content_type: str | None = None,
+    prior: Prior | None = None,
 ) -> Extraction:
     """Return the content of a single page, as judged by *prior* (None: the prior that ships).
 
     For several pages of one site use `SiteLearner`, which compares the pages with each other.
 
     Bytes are decoded as browsers do it: by the byte order mark, *content_type*, ``meta`` elements,
-    or else by a guess. Links are resolved against the page's address *url*.
-
-    Raises TypeError if *html* is neither text nor bytes, ValueError if it is the path of a file.
+    or else by a guess. Links are resolved against the page's address *url*. Raises the errors of
+    `Page.from_html`.
 
     >>> from contentspider import extract_html
     >>> html = "<title>Tea</title><nav><a href=/>Home</a></nav><p>Tea is made of leaves and water."
     >>> extract_html(html).text
     'Tea is made of leaves and water.'
     """
-    # Path.is_file raises an error for a text that is too long to be a path.
-    if isinstance(html, str) and "<" not in html and os.path.isfile(html):  # noqa: PTH113
-        raise ValueError(
-            f"{html} is the path of a file, not HTML; give Path({html!r}).read_bytes()"
-        )
     return extract_page(Page.from_html(html, url, content_type), prior=prior)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from contentspider.ground.counts import counted
 from contentspider.ground.errors import NotEnoughTextError
 from contentspider.site.models.places import (
     Decisions,
@@ -54,9 +55,9 @@ class Sentence:
     def __str__(self) -> str:
         where = f"in {self.inside}" if self.inside else "anywhere else"
         unless = f", unless in {' or '.join(self.outside)}" if self.outside else ""
-        pages = f" on {self.pages:,} pages" if self.pages else ""
+        pages = f" on {counted(self.pages, 'pages')}" if self.pages else ""
         kind = "content" if self.is_content else "boilerplate"
-        return f"{where}{unless} -> {kind}, {self.blocks:,} blocks{pages}: {self.example}"
+        return f"{where}{unless} -> {kind}, {counted(self.blocks, 'blocks')}{pages}: {self.example}"
 
 
 @dataclass(frozen=True, slots=True)

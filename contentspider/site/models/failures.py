@@ -9,6 +9,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from contentspider.ground.counts import counted
 from contentspider.page.tree.text import SENTENCE_CHARS
 from contentspider.site.models.summary import MIN_CHARS, main_slot
 
@@ -60,15 +61,16 @@ class LostProse:
 
     def __str__(self) -> str:
         return (
-            f"{self.lost:,} of {self.pages:,} items have less than a sentence, though their pages"
-            f" have prose, such as {', '.join(self.examples)}"
+            f"{self.lost:,} of {counted(self.pages, 'items')} with less than a sentence, though"
+            f" the pages have prose, such as {', '.join(self.examples)}"
         )
 
 
 class Failures:
     """Counts the failures of pages and of their fields, and logs them: each page, and the first
-    failure of a field with each type of error. *files* are the files that could not
-    be read, and *lost* counts pages that lost their prose.
+    failure of a field with each type of error. *files* has the files that are left out, each with
+    the reason, and *guessed* those whose encoding was guessed, with the encoding. *ignored* counts
+    other files of folders by their endings, and *lost* counts pages that lost their prose.
 
     *count* is called with the name of a count to add 1 to: ``fields/failed/NAME/ERROR``,
     ``pages/failed/ERROR``, ``items/unfilled`` and (for the first pages) ``items/unfilled/ADDRESS``.
@@ -78,7 +80,9 @@ class Failures:
         self._count = count
         self.fields: Counter[str] = Counter()
         self.pages: Counter[str] = Counter()
-        self.files: set[Path] = set()
+        self.files: dict[Path, str] = {}
+        self.guessed: dict[Path, str] = {}
+        self.ignored: Counter[str] = Counter()
         self.lost = LostProse()
 
     def note_field(self, name: str, page: Page, error: Exception) -> None:

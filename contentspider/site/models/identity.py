@@ -8,8 +8,6 @@ from functools import lru_cache
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from w3lib.url import canonicalize_url
-
 from contentspider.ground.addresses import is_web_address, parameter_order, route_of
 
 if TYPE_CHECKING:
@@ -48,6 +46,8 @@ def page_id(url: str) -> str:
     route (`route_of`).
     """
     if not CANONICAL.match(url):
+        from w3lib.url import canonicalize_url  # loads an HTTP client
+
         url = url.encode("utf-8", "replace").decode()
         fragment = SITE_FRAGMENT if is_site_item(url) else route_of(url)
         url = canonicalize_url(url) + parameter_order(url) if is_web_address(url) else url

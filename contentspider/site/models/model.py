@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from contentspider.ground.compression import pack, unpack
+from contentspider.ground.counts import counted
 from contentspider.ground.errors import DAMAGE, StateError
 from contentspider.ground.pickles import pickled
 from contentspider.ground.tables import to_arrow, to_pandas
+from contentspider.page.input.page import Page
 from contentspider.page.tree.text import SENTENCE_CHARS
 from contentspider.page.write.notebook import bars_html
-from contentspider.site.companions import with_footnotes, with_titles
+from contentspider.site.companions import with_footnotes, with_labels, with_titles
 from contentspider.site.fields.own_fields import OwnKnowledge
 from contentspider.site.fields.site_fields import FIELD_NAMES, FieldKnowledge, SiteFields
 from contentspider.site.judge.classifier import CLASSIFIERS
@@ -29,7 +31,7 @@ from contentspider.site.listing_entries import with_entries
 from contentspider.site.models.counts import count_prose, kept_chars, sureness
 from contentspider.site.models.folder import Generations, read_model
 from contentspider.site.models.record import Extraction
-from contentspider.site.models.summary import Baseline, SlotSummary
+from contentspider.site.models.summary import ENOUGH_PAGES, Baseline, SlotSummary
 from contentspider.site.own.quality import Quality
 from contentspider.site.pagetype import page_type
 from contentspider.site.vote.labels import VOTES
@@ -39,16 +41,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from contentspider.ground.pickles import Pickled
-    from contentspider.page.input.page import Page
     from contentspider.site.arrays import Bools, Floats
     from contentspider.site.judge.classifier import Classifier
+    from contentspider.site.models.reasons import Explanation
 
 SCHEMA = 4
-# A model that was learned from fewer pages also uses the prior. With more pages the classifier is
-# right in unseen slots more often than the prior (research/NOTES.md).
-ENOUGH_PAGES = 21
-# The log odds of the prior then count like this many pages. Two to five pages give about the same
-# F1.
+# In a model of fewer than `ENOUGH_PAGES` pages, the log odds of the prior count like this many
+# pages. Two to five pages give about the same F1.
 PRIOR_PAGES = 3
 # The prior alone judges a page if the model keeps less than a sentence of it, and more than this
 # share of its prose, without known boilerplate, is in unseen slots. The share is below one half
@@ -82,7 +81,7 @@ class _Decision(NamedTuple):
     is_guess: bool = False
 
 
-@dataclass(slots=True, repr=False)
+@dataclass(slots=True, repr=False, eq=False)
 class SiteModel:
     """A site model; `extract` filters a page with it.
 
@@ -101,11 +100,13 @@ class SiteModel:
     - *baseline* describes the sample, so that drift can be detected. *quality* says how good the
       labels are. Each is None if it is unknown.
 
+    Models of one site and `version` are equal.
+
     >>> from contentspider import Page, SiteLearner
     >>> html = "<title>Tea</title><nav><a href=/>Home</a></nav><p>Tea is made of leaves and water. "
     >>> model = SiteLearner("example.org").fit([Page.from_html(html * 3, "/tea")])
     >>> model
-    <SiteModel of 'example.org': learned from 1 pages, 2 slots>
+    <SiteModel of 'example.org': learned from 1 page, 2 slots>
     """
 
     site: str
@@ -148,8 +149,18 @@ class SiteModel:
         self._site_fields = SiteFields(self.fields, self._table.slot, self.own_fields)
 
     def __repr__(self) -> str:
-        learned = f"learned from {self.pages} pages, {len(self.slots)} slots"
+        learned = (
+            f"learned from {counted(self.pages, 'pages')}, {counted(len(self.slots), 'slots')}"
+        )
         return f"<SiteModel of {self.site!r}: {learned}>"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, SiteModel):
+            return NotImplemented
+        return self is other or (self.site, self.version) == (other.site, other.version)
+
+    def __hash__(self) -> int:
+        return hash(self.site)
 
     def use_own_fields(self, knowledge: Mapping[str, OwnKnowledge], digest: str) -> None:
         """Set the learned knowledge of own fields, and the digest of their examples."""
@@ -182,7 +193,8 @@ class SiteModel:
         return self._version
 
     def probabilities(self, page: Page) -> Floats:
-        """Return for each block the probability that it is content; above 0.5 it is kept.
+        """Return for each block the probability that it is content, above 0.5 if it is kept, as an
+        array of float32 of the shape (n_blocks,).
 
         The classifier decides, together with the prior if the model was learned from few pages. The
         prior alone decides about pages that do not resemble the sample. A person's overrides
@@ -192,7 +204,7 @@ class SiteModel:
 
     def _corrected(self, page: Page) -> _Decision:
         if self._last is None or self._last[0] is not page:
-            self._last = (page, self._decide(page))
+            self._last = (Page.checked(page), self._decide(page))
         decision = self._last[1]
         if page.corrections:
             corrected = page.corrections.correct(decision.probabilities)
@@ -243,7 +255,22 @@ class SiteModel:
             if slot not in self.slots:
                 yield slot, len(block.text) - block.link_chars
 
-    def explain(self, page: Page, index: int) -> list[tuple[str, float]]:
+    def explain(self, page: Page, index: int | str) -> Explanation:
+        """Return why a block of a page is kept or dropped; `print` shows it in words. *index* is
+        the number of the block, or a part of its text: the first block with it counts. Raises
+        IndexError or ValueError without such a block.
+        """
+        # Imported here, since only explaining needs CSS selectors.
+        from contentspider.site.models.reasons import Reasons, blocks_with
+
+        if isinstance(index, str):
+            found = blocks_with(page, index)
+            if not found:
+                raise ValueError(f"the page has no text with {index!r}")
+            index = found[0]
+        return Reasons(self).explain(self.extract(page), index)
+
+    def weights(self, page: Page, index: int) -> list[tuple[str, float]]:
         """Return the features of a block with their weights, the strongest first.
 
         A weight above 0 speaks for content, one below 0 against it.
@@ -276,7 +303,9 @@ class SiteModel:
         return bars_html(repr(self), bars, "slots")
 
     def extract(self, page: Page, keep_teasers: bool = False) -> Extraction:
-        """Return the content of a page; *keep_teasers* also keeps the entries of a listing."""
+        """Return the content of a page; *keep_teasers* also keeps the entries of a listing. Raises
+        TypeError if *page* is no `Page`, such as its HTML.
+        """
         # A crawl looks for drift in a page first, and fills its item then.
         last = self._last_extraction
         if last is None or last[0].page is not page or last[1] != keep_teasers:
@@ -292,6 +321,7 @@ class SiteModel:
                 is_kept = self._with_teasers(page, is_kept, kind)
             is_kept = with_footnotes(page.content.blocks, is_kept)
             is_kept = with_titles(page.content.blocks, is_kept)
+            is_kept = with_labels(page.content, is_kept)
             if page.corrections:
                 is_kept[page.corrections.kept] = True
                 is_kept[page.corrections.dropped] = False

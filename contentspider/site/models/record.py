@@ -14,6 +14,7 @@ from contentspider.ground.addresses import (
     network_of,
     section_address,
 )
+from contentspider.ground.counts import counted
 from contentspider.ground.pickles import pickled
 from contentspider.ground.tables import to_arrow, to_pandas
 from contentspider.ground.times import now
@@ -88,17 +89,19 @@ NO_OPTIONAL_FIELDS = OptionalFields()
 OPTIONAL_FIELDS: Mapping[str, type] = {"images": list, "summary": str, "records": list}
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
 class Extraction:
     """The result of filtering a page.
 
-    *kept* tells for each block whether it is content, *probabilities* how probably it is, from 0 to
-    1. *confidence* is from 0 to 1. *page_type* is article, listing, form, document or other. *site*
-    and *model_version* name the site model. *by_prior* tells that the prior judged the page, since
-    the model knows too little of such pages. *is_guess* tells that even the prior was unsure
-    (`contentspider.site.judge.expected_f1`). *pictures* has the keys of the template's pictures.
-    *wrong_languages* are the languages that most pages of the site which state them are not in.
-    *site_fields* reads the fields of the site's pages in learned places.
+    *kept* tells for each block of ``page.content.blocks`` whether it is content, as an array of
+    bool of the shape (n_blocks,). *probabilities* tells how probably it is, from 0 to 1: float32 of
+    the same shape. *confidence* is from 0 to 1. *page_type* is article, listing, form, document or
+    other. *site* and *model_version* name the site model. *by_prior* tells that the prior judged
+    the page, since the model knows too little of such pages. *is_guess* tells that even the prior
+    was unsure (`contentspider.site.judge.expected_f1`). *pictures* has the keys of the template's
+    pictures. *wrong_languages* are the languages that most pages of the site which state them are
+    not in. *site_fields* reads the fields of the site's pages in learned places. Extractions of
+    equal pages by one model version are equal if they keep the same.
 
     >>> from contentspider import Page, SiteLearner
     >>> html = "<title>Tea</title><nav><a href=/>Home</a></nav><p>Tea is made of leaves and water. "
@@ -122,6 +125,18 @@ class Extraction:
     pictures: frozenset[str] = frozenset()
     wrong_languages: frozenset[str] = frozenset()
     site_fields: SiteFields | None = None
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Extraction):
+            return NotImplemented
+        return self is other or self._values() == other._values()
+
+    def __hash__(self) -> int:
+        return hash((self.page, self.model_version))
+
+    def _values(self) -> tuple[object, ...]:
+        about = self.site, self.model_version, self.page_type, self.kept.tolist()
+        return *about, self.probabilities.tolist(), self.page
 
     @property
     def blocks(self) -> list[Block]:
@@ -182,8 +197,12 @@ class Extraction:
         return write_html(parts(self.blocks, Resolver(self.page.base)))
 
     def to_dict(self) -> dict[str, object]:
-        """Return the fields of a `ContentItem` (docs/items.md) as JSON values."""
-        return page_fields(self.page, self.site, self, self.model_version)
+        """Return the fields of a `ContentItem` (docs/items.md) as JSON values.
+
+        *fields* is None if it is empty: Parquet cannot store an object without keys.
+        """
+        values = page_fields(self.page, self.site, self, self.model_version)
+        return values | {"fields": values["fields"] or None}
 
     def _rows(self) -> list[dict[str, Any]]:
         columns = zip(
@@ -219,7 +238,7 @@ class Extraction:
         return pickled(Extraction, *(getattr(self, each.name) for each in fields(self)))
 
     def __repr__(self) -> str:
-        blocks = f"{int(self.kept.sum())} of {len(self.kept)} blocks kept"
+        blocks = f"{int(self.kept.sum())} of {counted(len(self.kept), 'blocks')} kept"
         about = f"{self.page_type}, {blocks}, confidence {self.confidence:.2f}"
         return f"<Extraction of {self.page.url!r}: {about}>"
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
-from urllib.parse import unquote
 
-from contentspider.ground.addresses import absolute, route_of
+from contentspider.ground.address_keys import address_key, host_of_key, path_key
+from contentspider.ground.addresses import absolute
 from contentspider.page.about.jsonld import title_key
 from contentspider.page.about.stated_texts import marked_texts
 from contentspider.site.own.texts import OwnText
@@ -17,44 +16,7 @@ if TYPE_CHECKING:
 
     from contentspider.page.input.page import Page
 
-SCHEME = re.compile(r"^(?:[a-z][a-z0-9+.-]*:)?//(?:www\.)?", re.IGNORECASE)
-INDEX = re.compile(r"(?:^|/)index\.(?:html?|php|xhtml)$", re.IGNORECASE)
-HOST = re.compile(r"[^/?]*")
 ANNOUNCED_SHARE = 0.2
-
-
-def address_key(address: str) -> str:
-    """Return a key that is the same for all addresses of one page.
-
-    It ignores the scheme, ``www.``, ``index.html``, escapes, a slash at the end, and fragments
-    other than routes (`route_of`).
-
-    >>> address_key("https://www.E.org/tea/index.html#top"), address_key("http://e.org/t%65a/")
-    ('e.org/tea', 'e.org/tea')
-    """
-    address = address.strip()
-    bare = SCHEME.sub("", address.partition("#")[0])
-    path, question, query = bare.partition("?")
-    host, slash, host_path = path.partition("/")
-    path = INDEX.sub("", host.lower() + slash + unquote(host_path)).strip("/")
-    return path + question + query + route_of(address)
-
-
-def path_key(address: str) -> str:
-    """Return the key of an address (`address_key`) without its host.
-
-    A site that moves to another domain usually keeps this part of its addresses.
-
-    >>> path_key("https://old.example/tea/?p=1"), path_key("https://e.org/"), path_key("/tea")
-    ('tea?p=1', '', 'tea')
-    """
-    return address_key(address)[len(_host(address)) :].lstrip("/")
-
-
-def _host(address: str) -> str:
-    """Return the host in the key of an address, "" if the address is a path."""
-    match = HOST.match(address_key(address)) if SCHEME.match(address.strip()) else None
-    return match[0] if match else ""
 
 
 def stated_texts(pages: Iterable[Page]) -> list[OwnText]:
@@ -144,9 +106,9 @@ def _numbers_of_moved(
     The number is -1 if the page at a path does not have the text's title. If most titles differ,
     all numbers are -1, since then the source belongs to another site.
     """
-    hosts = {_host(page.url) for page in pages}
+    hosts = {host_of_key(page.url) for page in pages}
     numbers = [
-        -1 if _host(own.url) in hosts else number_of_path.get(path_key(own.url), -1)
+        -1 if host_of_key(own.url) in hosts else number_of_path.get(path_key(own.url), -1)
         for own in texts
     ]
     confirmed = [

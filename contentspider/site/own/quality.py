@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
+from contentspider.ground.counts import counted
+
 # A template with a lower predicted F1, and with this many pages, is doubtful.
 DOUBTED_F1 = 0.93
 DOUBTED_PAGES = 5
@@ -41,7 +43,10 @@ class TemplateQuality(NamedTuple):
 
     def __str__(self) -> str:
         how = f"measured on {self.told}" if self.told else "predicted"
-        text = f"F1 {self.f1:.3f} ({how}): {self.pages} pages with most text at {self.slot}"
+        text = (
+            f"F1 {self.f1:.3f} ({how}): {counted(self.pages, 'pages')} with most text at"
+            f" {self.slot}"
+        )
         return f"{text}; {self.doubt}" if self.is_doubtful else text
 
     @property
@@ -87,7 +92,7 @@ class Quality:
             return f"F1 {self.f1:.3f} (predicted; with 90 % at least {self.at_least:.3f})"
         return (
             f"F1 {self.f1:.3f}, precision {self.precision:.3f}, recall {self.recall:.3f}"
-            f" (measured on {self.pages} pages whose text the site publishes)"
+            f" (measured on {counted(self.pages, 'pages')} whose text the site publishes)"
         )
 
     def to_record(self) -> dict[str, object]:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Sequence
 
     from contentspider.page.about.hints import Hints
+    from contentspider.page.input.page import Page
     from contentspider.page.tree.blocks import Block, PageBlocks
     from contentspider.site.arrays import Bools, Floats, Ints
 
@@ -120,7 +121,8 @@ def _slot_vectors(slots: Sequence[str]) -> csr_matrix:
 class SiteBlocks:
     """All blocks of a sample of a site's pages. Each array has one entry per block.
 
-    - *contents* and *hints* have the pages, in the order of their numbers.
+    - *contents*, *hints*, *urls* and *bases* have the pages, their addresses, and what their links
+      are relative to, in the order of the pages' numbers.
     - *pages* has the number of each block's page. *originals* has the number of the page that this
       page copies. *sources* has the number of the page that the block's text comes from, since a
       listing shows posts of other pages. A page that neither copies nor shows another page has its
@@ -142,6 +144,8 @@ class SiteBlocks:
 
     contents: Sequence[PageBlocks]
     hints: Sequence[Hints]
+    urls: Sequence[str]
+    bases: Sequence[str]
     pages: Ints
     originals: Ints
     sources: Ints
@@ -183,8 +187,9 @@ class SiteBlocks:
         return (self.chars >= SENTENCE_CHARS) & (self.link_share < 0.5)
 
 
-def gather(pages: Sequence[PageBlocks], hints: Sequence[Hints]) -> SiteBlocks:
+def gather(sample: Sequence[Page]) -> SiteBlocks:
     """Return the blocks of all pages as arrays, with their slots, clusters and repeated texts."""
+    pages, hints = [page.content for page in sample], [page.hints for page in sample]
     blocks = [block for page in pages for block in page.blocks]
     page_numbers = np.repeat(np.arange(len(pages)), [len(page.blocks) for page in pages])
     texts = number_keys(block.text for block in blocks)
@@ -206,6 +211,8 @@ def gather(pages: Sequence[PageBlocks], hints: Sequence[Hints]) -> SiteBlocks:
     return SiteBlocks(
         contents=pages,
         hints=hints,
+        urls=[page.url for page in sample],
+        bases=[page.base for page in sample],
         pages=page_numbers,
         originals=originals[page_numbers],
         sources=sources,

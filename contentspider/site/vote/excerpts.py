@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from contentspider.ground.address_keys import address_key
+from contentspider.ground.addresses import join
 from contentspider.page.tree.blocks import common_element
 from contentspider.page.tree.tags import is_link
 from contentspider.page.tree.text import SENTENCE_CHARS
@@ -26,7 +28,7 @@ from contentspider.site.vote.blocks import (
 
 if TYPE_CHECKING:
     from contentspider.page.tree.blocks import Block, PageBlocks
-    from contentspider.site.arrays import Bools, Floats
+    from contentspider.site.arrays import Bools, Floats, Ints
     from contentspider.site.vote.blocks import SiteBlocks
 
 # Characters between the beginning of a text and the link to the whole text.
@@ -55,7 +57,10 @@ def teaser(site: SiteBlocks, prior: Floats) -> Bools:
 
 @cached_per_site
 def _teasers(site: SiteBlocks) -> Bools:
-    """Tell which blocks are in a slot whose text mostly begins longer texts of other pages."""
+    """Tell which blocks are in a slot whose text mostly begins longer texts of other pages.
+
+    Where a slot leads to pages outside of the sample, those count that lead to pages of the sample.
+    """
     prose = np.flatnonzero((site.chars >= SENTENCE_CHARS) & ~site.headings)
     blocks = all_blocks(site)
     texts = [_beginning(blocks[index]) for index in prose.tolist()]
@@ -72,9 +77,29 @@ def _teasers(site: SiteBlocks) -> Bools:
         and not sources_of[following[text]] <= {source}
         for text, source in zip(texts, sources, strict=True)
     ]
-    pages = count_pages(site.slot_numbers, site.sources)[site.slot_numbers]
-    in_slot = group_mean(site.slot_numbers, begins, site.chars)
-    return np.asarray((in_slot > TEASERS_SHARE) & (pages >= TEMPLATE_PAGES))
+    slots = site.slot_numbers
+    pages = count_pages(slots, site.sources)[slots]
+    is_teaser = (group_mean(slots, begins, site.chars) > TEASERS_SHARE) & (pages >= TEMPLATE_PAGES)
+    has_teaser = np.isin(slots, slots[begins > 0])
+    leads = _leads_to_sample(site, prose[has_teaser[prose]])
+    most_begin = group_mean(slots, begins, site.chars * leads) > TEASERS_SHARE
+    confirmed = (begins > 0) & leads
+    texts_of_slot = np.unique(np.column_stack([slots, site.texts])[confirmed], axis=0)[:, 0]
+    confirmed_texts = np.bincount(texts_of_slot, minlength=slots.max() + 1)[slots]
+    return np.asarray(is_teaser | (most_begin & (confirmed_texts >= TEMPLATE_PAGES)))
+
+
+def _leads_to_sample(site: SiteBlocks, prose: Ints) -> Bools:
+    """Tell of which blocks of *prose* the last link leads to another page of the sample."""
+    keys, blocks = [address_key(url) for url in site.urls], all_blocks(site)
+    known = set(keys)
+    leads = np.zeros(len(site.chars), dtype=bool)
+    for index in prose.tolist():
+        if links := [mark for _, _, mark in blocks[index].spans if is_link(mark)]:
+            page = site.pages[index]
+            key = address_key(join(site.bases[page], links[-1]))
+            leads[index] = key != keys[page] and key in known
+    return leads
 
 
 def _beginning(block: Block) -> str:

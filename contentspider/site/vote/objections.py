@@ -48,6 +48,8 @@ TRUSTED = 8
 OWN_HEADLINE = 0.9
 # A longer line is not a breadcrumb trail. Shorter titles are at the end of many lines by chance.
 TRAIL_CHARS, TITLE_CHARS = 200, 3
+# A spot of texts in turn is on this many pages, and at most this share of its text is on few pages.
+TURNING_PAGES, OWN_SHARE = 12, 0.05
 # Texts at the end of more than this share of the site's pages belong to the template.
 END_SHARE = 0.3
 
@@ -110,6 +112,17 @@ def _recurs(site: SiteBlocks) -> Bools:
         other_pages = count_pages(texts, site.sources)[texts] - 1
         repeated |= (other_pages > SURE_SHARE * (pages - 1)) & (other_pages >= TEMPLATE_PAGES)
     return repeated
+
+
+@cached_per_site
+def in_turn(site: SiteBlocks) -> Bools:
+    """Tell which blocks are prose in a spot whose texts the site shows in turn, such as adverts:
+    each of them is on several pages, and no page has a text of its own there.
+    """
+    recurs = count_pages(site.spot_texts, site.sources)[site.spot_texts] > TEMPLATE_PAGES
+    own = group_mean(site.spots, np.where(recurs, 0, 1), site.weights)
+    is_seen = (pages_of_spot(site) >= TURNING_PAGES) & (own <= OWN_SHARE)
+    return np.asarray(recurs & is_seen & site.is_prose & ~site.headings)
 
 
 @cached_per_site
@@ -269,6 +282,7 @@ def page_end(site: SiteBlocks) -> Bools:
 OBJECTIONS: tuple[Objection, ...] = (
     Objection("template_prose", OVERRULED, template_prose),
     Objection("template_section", OVERRULED, template_section),
+    Objection("in_turn", OVERRULED, in_turn),
     Objection("other_article", OVERRULED, other_article),
     Objection("teaser", OVERRULED, teaser),
     Objection("breadcrumb_trail", OVERRULED, breadcrumb_trail),

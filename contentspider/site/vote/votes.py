@@ -9,6 +9,7 @@ whole site has.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -57,6 +58,11 @@ REACH = 3
 PRIOR_PAGES = 3
 # Where the blocks of a cluster disagree most, the prior of each counts this share.
 DISAGREEING = 0.5
+# Log odds of a prior that is sure, and how many of a spot's texts it must be sure of.
+SURE_ODDS, SURE_TEXTS = 2.0, 0.2
+# A question on the control that opens its answer, and the sign beside it.
+QUESTION = re.compile(r"[?？؟;՞፧]\W{0,8}\Z")
+CONTROLS = frozenset(["button", "summary"])
 # Elements that name facts. Tables and lists of terms on many pages have the same names of facts.
 FACT_NAMES = frozenset(["th", "dt"])
 
@@ -137,8 +143,10 @@ def vote(
     odds = odds + relevance_odds(site, odds)
     against = strongest_evidence(site, prior, objections)
     odds = odds + needed_odds(site, odds, against <= 0)
+    odds = np.where((against <= 0) & sure_elsewhere(site, prior), np.maximum(odds, SURE_ODDS), odds)
     odds = beside_prior(site, odds - against, prior)
     odds = adjust_short_texts(site, odds, against > 0)
+    odds = with_answers(site, odds)
     headline = headlines(site, odds) & (against <= 0)
     odds = np.where(headline, np.maximum(odds, HEADLINE), odds)
     return np.asarray(1 / (1 + np.exp(-odds)), dtype=np.float32)
@@ -210,6 +218,31 @@ def needed_odds(site: SiteBlocks, odds: Floats, allowed: Bools) -> Floats:
     sure, even = prose[odds >= high].sum(), prose[(odds > low) & (odds < high)].sum()
     need = NEED * (4 * even / max(sure + even, 1) - 1).clip(0, 1)
     return np.asarray(np.where(share <= SURE_SHARE, need * undecided(odds), 0))
+
+
+def sure_elsewhere(site: SiteBlocks, prior: Floats) -> Bools:
+    """Tell which blocks are prose of single pages in spots of which the prior is sure on others.
+
+    The questions below a short article are in the element with most of the page's prose, and beside
+    it below a long one. So the prior of the same spot is high on some pages and low on others.
+    """
+    is_sure = (log_odds(prior) >= SURE_ODDS).astype(np.float32)
+    shares = group_mean(site.spots, is_sure, site.weights)
+    is_unrepeated = site.is_prose & (repeat_shares(site) <= TEMPLATE_SHARE)
+    return np.asarray(is_unrepeated & (shares >= SURE_TEXTS) & (pages_of_spot(site) >= TRUSTED))
+
+
+def with_answers(site: SiteBlocks, odds: Floats) -> Floats:
+    """Return the *odds*, with the odds of each question on a button raised to those of its answer.
+
+    The answer is the prose right after the button. The button opens it.
+    """
+    blocks, raised = all_blocks(site), odds.copy()
+    answers = site.is_prose[1:] & (site.pages[1:] == site.pages[:-1]) & (odds[1:] > odds[:-1])
+    for index in np.flatnonzero(answers).tolist():
+        if blocks[index].tag in CONTROLS and QUESTION.search(blocks[index].text):
+            raised[index] = odds[index + 1]
+    return np.asarray(raised)
 
 
 def strongest_evidence(site: SiteBlocks, prior: Floats, objections: Sequence[Objection]) -> Floats:

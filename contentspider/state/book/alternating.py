@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from contentspider.recrawl.alternating import CRAWLS, LINE_BYTES
-
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
@@ -29,8 +27,16 @@ class AlternatingTexts:
             slots.setdefault(site, set()).add(slot)
         return slots
 
+    def watched(self, site: str) -> set[str]:
+        """Return the keys of the slots of a site that alternate, or may turn out to do so."""
+        query = "SELECT slot FROM alternating WHERE site = ?1"
+        query += " UNION SELECT slot FROM slot_lines WHERE site = ?1"
+        return {slot for (slot,) in self._database.rows(query, (site,))}
+
     def histories(self, site: str) -> dict[str, dict[str, dict[int, tuple[bytes, ...]]]]:
         """Return the `History` of each slot of a site, by the key of the slot."""
+        from contentspider.recrawl.alternating import LINE_BYTES  # loads how texts are compared
+
         query = "SELECT slot, page, crawl, lines FROM slot_lines WHERE site = ?"
         histories: dict[str, dict[str, dict[int, tuple[bytes, ...]]]] = defaultdict(dict)
         for slot, page, crawl, lines in self._database.rows(query, (site,)):
@@ -42,6 +48,8 @@ class AlternatingTexts:
         self, site: str, slots: Collection[str], histories: Mapping[str, History], crawl: int
     ) -> None:
         """Store which *slots* of a site alternate, and the histories until a crawl."""
+        from contentspider.recrawl.alternating import CRAWLS
+
         for table in ("alternating", "slot_lines"):
             self._database.do(f"DELETE FROM {table} WHERE site = ?", (site,))  # noqa: S608
         for slot in slots:

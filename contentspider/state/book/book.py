@@ -302,7 +302,8 @@ class Book:
                     if (place := _place(numbers, number)) is not None:
                         used[place] = 1
                 yield
-        query = "SELECT number, base FROM contents WHERE base NOT NULL"
+        # The newest first: a base may have a base itself, and a content is newer than its base.
+        query = "SELECT number, base FROM contents WHERE base NOT NULL ORDER BY number DESC"
         for number, base in rows(query):
             place, base_place = _place(numbers, number), _place(numbers, base)
             if place is not None and base_place is not None:

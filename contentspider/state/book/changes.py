@@ -126,6 +126,15 @@ class Changes:
         )
         yield from list(self._database.rows(query))
 
+    def moved_addresses(self, crawl: int) -> Generator[tuple[str, str], None, None]:
+        """Yield the old and the new address of each page that has moved in a crawl."""
+        query = (
+            "SELECT (SELECT url FROM pages WHERE pages.id = previous_id ORDER BY pages.run DESC"
+            " LIMIT 1) AS old, url FROM changes WHERE crawl = ? AND previous_id NOT IN ('', id)"
+            " AND old IS NOT NULL ORDER BY seq"
+        )
+        yield from self._database.rows(query, (crawl,))
+
     def counts(self) -> dict[str, int]:
         """Count the unpublished records by their change."""
         query = (
@@ -160,6 +169,16 @@ class Changes:
     def last(self) -> int:
         """Return the number of the last published record."""
         return self._database.count(f"SELECT max(seq) FROM changes WHERE {IS_PUBLISHED}")  # noqa: S608
+
+    def last_of_texts(self) -> set[int]:
+        """Return the numbers of the last published record of each page that gave it another text
+        that counts.
+        """
+        query = (
+            f"SELECT max(seq) FROM changes WHERE {IS_PUBLISHED} AND change != '{UNCHANGED}'"  # noqa: S608
+            " AND content_hash NOT IN ('', previous_hash) GROUP BY id"
+        )
+        return {seq for (seq,) in self._database.rows(query)}
 
     def forget_unchanged(self, most: int) -> bool:
         """Delete up to *most* records of unchanged pages, of crawls before the last one that is

@@ -23,6 +23,7 @@ else:
 if TYPE_CHECKING:
     from typing import TypeAlias
 
+    from contentspider.page.input.page import Page
     from contentspider.state.book.database import Database
 
     Words: TypeAlias = "tuple[zstd.ZstdDict, int] | None"
@@ -55,6 +56,12 @@ class Contents:
         self._cache: OrderedDict[int, bytes] = OrderedDict()
         self._cached_bytes = 0
         self.base = lru_cache(MAX_CACHED_BASES)(self._base)
+
+    def page(self, number: int) -> Page:
+        """Return a page; raises an error of `DAMAGE` or `ContentSpiderError` if it is damaged."""
+        from contentspider.page.input.page import Page  # takes a while, and status reads none
+
+        return Page.parse(self.get(number))
 
     def forget(self) -> None:
         """Clear the caches after a rollback of the database."""

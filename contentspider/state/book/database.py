@@ -10,6 +10,7 @@ from functools import cache, partial
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
+from threading import get_ident
 from typing import Any
 
 from filelock import FileLock, Timeout
@@ -54,6 +55,18 @@ class MemoryShortError(BookFullError):
 
     code = "memory-short"
     ending = OUT_OF_MEMORY
+
+
+class BookThreadError(ContentSpiderError):
+    """Another thread than the one that has opened the book uses it: an error of the program."""
+
+    code = "book-thread"
+
+
+class BookClosedError(ContentSpiderError):
+    """The book is closed: an error of the program."""
+
+    code = "book-closed"
 
 
 class BookBusyError(ContentSpiderError):
@@ -118,6 +131,8 @@ class Database:
     ) -> None:
         self.path = path
         self._schema = schema
+        self._thread = get_ident()
+        self._is_closed = False
         self.is_durable = durable and not read_only and path is not None
         self._lock = lock_of(path) if path and not read_only else None
         try:
@@ -152,7 +167,8 @@ class Database:
     def _open(self, read_only: bool) -> sqlite3.Connection:
         schema = self._schema
         if self.path is None:
-            connection = sqlite3.connect(":memory:", isolation_level=None)
+            # The prompt of `scrapy shell` is in another thread than the crawl.
+            connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
             connection.executescript(schema.tables)
             return connection
         address = self.path.absolute().as_uri() + ("?mode=ro" if read_only else "")
@@ -227,22 +243,36 @@ class Database:
         return str(self.path or f"the {self._schema.name} in memory")
 
     def do(self, statement: str, values: Sequence[object] = ()) -> sqlite3.Cursor:
-        """Run a statement; raises `BookFullError` if the file cannot be read or written."""
+        """Run a statement; raises `BookFullError` if the file cannot be read or written,
+        `BookThreadError` in another thread than the one that has opened it, and `BookClosedError`
+        after `close`.
+        """
         try:
             return self._connection.execute(statement, values)
         except READING as error:
-            raise BookFullError(f"{self.name}: {error}") from error
+            raise self._failure(error) from error
         except (MemoryError, sqlite3.InterfaceError) as error:
             # SQLite has rolled back. If memory is short, Python 3.10 may raise InterfaceError.
             raise MemoryShortError(f"{self.name}: the process is out of memory") from error
+
+    def _failure(self, error: Exception) -> ContentSpiderError:
+        """Return the error to raise for an error of SQLite."""
+        if isinstance(error, sqlite3.ProgrammingError) and get_ident() != self._thread:
+            return BookThreadError(f"{self.name}: only the thread that has opened it can use it")
+        if self._is_closed:
+            return BookClosedError(f"{self.name} is closed")
+        return BookFullError(f"{self.name}: {error}")
 
     def rows(self, statement: str, values: Sequence[object] = ()) -> Iterator[Any]:
         """Yield the rows of a statement as tuples; raises the errors of `do`."""
         cursor = self.do(statement, values)
         try:
-            yield from cursor
+            # `yield from` would close the cursor of a generator that is dropped, which fails if the
+            # database is closed by then.
+            for row in cursor:  # noqa: UP028
+                yield row
         except READING as error:
-            raise BookFullError(f"{self.name}: {error}") from error
+            raise self._failure(error) from error
         except MemoryError as error:
             raise MemoryShortError(f"{self.name}: the process is out of memory") from error
 
@@ -343,6 +373,7 @@ class Database:
     def close(self, delete: bool = False) -> None:
         """Close the file without a commit; with *delete*, also remove it."""
         self._connection.close()
+        self._is_closed = True
         self._unlock()
         if delete and self.path:
             remove(self.path)

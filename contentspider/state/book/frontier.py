@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from contentspider.ground.addresses import host_of
 from contentspider.state.address_state import AddressState, next_state
 from contentspider.state.book.queue import Queue
+from contentspider.state.outcome import OUR_FAILURE
 
 if TYPE_CHECKING:
     from contentspider.state.book.database import Database
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 MAX_DEATHS = 3  # an address fails for good if this many runs died while it was in flight
 QUEUED, TAKEN = AddressState.QUEUED, AddressState.TAKEN
 RETRY, FAILED = AddressState.RETRY, AddressState.FAILED
+# The reason of an address whose request was lost with the memory of a run.
+LOST = OUR_FAILURE + "its request was only in the memory of a run that has ended"
+HAS_REQUEST = "state = ? AND number IN (SELECT address FROM requests)"
 READ = (AddressState.FETCHED, AddressState.RELEASED, AddressState.UNCHANGED)
 
 
@@ -87,6 +91,8 @@ class Frontier:
         # Addresses of items that exist only in memory: they end when those items are released.
         self._kept_open: dict[int, int] = {}
         self._outcomes: dict[int, tuple[str, str | None, str | None]] = {}
+        # By the address of a request in memory: the address whose page led to it.
+        self._parents: dict[int, int] = {}
 
     @property
     def unread(self) -> int:
@@ -106,7 +112,8 @@ class Frontier:
 
     def recover(self, died: bool) -> list[str]:
         """Requeue the addresses that an ended process had in flight. If that process *died*, return
-        the addresses that were in flight in `MAX_DEATHS` dead runs; they fail for good.
+        the addresses that were in flight in `MAX_DEATHS` dead runs; they fail for good. Addresses
+        whose requests only its memory had stay unread, until a page leads to them again.
         """
         killers: list[str] = []
         if died:
@@ -125,16 +132,18 @@ class Frontier:
             )
         self._requeue("state = ?", TAKEN)
         statement = (
-            "DELETE FROM addresses WHERE state = ? AND number NOT IN (SELECT address FROM requests)"
+            "UPDATE addresses SET state = ?, reason = ? WHERE state = ?"
+            " AND number NOT IN (SELECT address FROM requests)"
         )
-        self.queue.refill(-self._do(statement, (QUEUED,)).rowcount)
+        self.queue.refill(-self._do(statement, (RETRY, LOST, QUEUED)).rowcount)
+        self._do(statement, (RETRY, LOST, RETRY))
         return killers
 
     def requeue_failed(self, rows: Iterable[int] | None = None) -> int:
         """Requeue and count addresses (only *rows*) that failed for temporary reasons."""
         if rows is None:
-            return self._requeue("state = ?", RETRY)
-        return sum(self._requeue("state = ? AND number = ?", RETRY, row) for row in rows)
+            return self._requeue(HAS_REQUEST, RETRY)
+        return sum(self._requeue(f"{HAS_REQUEST} AND number = ?", RETRY, row) for row in rows)
 
     def _requeue(self, which: str, *values: object) -> int:
         statement = f"UPDATE addresses SET state = ? WHERE {which}"  # noqa: S608 - our own words
@@ -151,19 +160,20 @@ class Frontier:
         again: bool = False,
         source_row: int | None = None,
     ) -> int:
-        """Queue an address and return its row. Return 0 if the address exists already and *again*
-        is false.
+        """Queue an address and return its row. Return 0 if the book `knows` the address already and
+        *again* is false.
         """
-        added = self._insert(fingerprint, url, priority, request)
-        if added or not again:
+        if added := self._insert(fingerprint, url, priority, request):
             return added
+        if not again and self.knows(fingerprint):
+            return 0
         query = "SELECT number, state FROM addresses WHERE fingerprint = ?"
         row, before = self._database.row(query, (fingerprint,))
         if row != source_row and before in (QUEUED, TAKEN):
             # Two requests for one address with other cookies or headers: both are sent.
             return self._insert(fingerprint + os.urandom(8), url, priority, request)
         self._do(
-            "UPDATE addresses SET state = ?, priority = ? WHERE number = ?",
+            "UPDATE addresses SET state = ?, priority = ?, reason = NULL WHERE number = ?",
             (QUEUED, priority, row),
         )
         self._keep_request(int(row), request)
@@ -191,9 +201,9 @@ class Frontier:
         return row
 
     def knows(self, fingerprint: bytes) -> bool:
-        """Tell whether an address was ever queued, in any state."""
-        query = "SELECT 1 FROM addresses WHERE fingerprint = ?"
-        return self._database.row(query, (fingerprint,)) is not None
+        """Tell whether an address was ever queued, in any state, and its request was not lost."""
+        query = "SELECT 1 FROM addresses WHERE fingerprint = ? AND reason IS NOT ?"
+        return self._database.row(query, (fingerprint, LOST)) is not None
 
     def find(self, url: str) -> Address | None:
         """Return the state of an address; if it had several requests, of the last one."""
@@ -218,9 +228,7 @@ class Frontier:
 
     def requeue(self, row: int) -> None:
         """Requeue an address that was taken and not requested."""
-        self._requeue(
-            "number = ? AND state = ? AND number IN (SELECT address FROM requests)", row, TAKEN
-        )
+        self._requeue(f"{HAS_REQUEST} AND number = ?", TAKEN, row)
 
     def finish(
         self,
@@ -230,7 +238,7 @@ class Frontier:
         target: str | None = None,
     ) -> None:
         """Set the *state* of an address that was taken. An address to retry keeps its request; if
-        the request is in memory only, the address has failed instead.
+        that was in memory only, a resumed run finds it again on the page that led to it.
 
         Raises ValueError if `TRANSITIONS` does not allow the state.
         """
@@ -238,8 +246,6 @@ class Frontier:
         if row in self._kept_open:
             self._outcomes[row] = (state, reason, target)
             return
-        if state is RETRY and self._is_in_memory(row):
-            state = FAILED
         done = self._do(
             "UPDATE addresses SET state = ?, reason = ?, target = coalesce(?, target)"
             " WHERE number = ? AND state = ?",
@@ -247,10 +253,8 @@ class Frontier:
         )
         if done.rowcount and state is not RETRY:
             self._do("DELETE FROM requests WHERE address = ?", (row,))
-
-    def _is_in_memory(self, row: int) -> bool:
-        query = "SELECT 1 FROM requests WHERE address = ?"
-        return self._database.row(query, (row,)) is None
+        if state is not RETRY and (parent := self._parents.pop(row, None)) is not None:
+            self.allow_end(parent)
 
     def skip_copy(self, row: int, reason: str, original: int) -> None:
         """Skip an address to retry: it duplicates the address in the row *original*."""
@@ -273,6 +277,16 @@ class Frontier:
             if outcome := self._outcomes.pop(row, None):
                 self.finish(row, *outcome)
 
+    def depend(self, row: int, parent: int | None) -> None:
+        """Keep the address *parent* open until the address in *row* has ended, whose request is in
+        memory: only the page of *parent* leads to it again.
+        """
+        if parent is None or parent == row or row in self._parents:
+            return
+        self._parents[row] = parent
+        self.keep_open(parent)
+        self.pardon(parent)
+
     def pardon(self, row: int) -> None:
         """Record that an address has answered: if the process dies next, this address is not
         suspected.
@@ -284,6 +298,8 @@ class Frontier:
         ValueError if `TRANSITIONS` does not allow the state.
         """
         held_state = AddressState.HELD
+        if self._outcomes.get(row, ("",))[0] == held_state:
+            self._outcomes[row] = (next_state(held_state, state), reason, None)
         self._do(
             "UPDATE addresses SET state = iif(state = ?, ?, state), reason = ? WHERE number = ?",
             (held_state, next_state(held_state, state), reason, row),

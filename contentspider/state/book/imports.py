@@ -283,6 +283,7 @@ def _import_visits(old: OldFile, book: Book) -> None:
 
 
 def _facts(record: dict[str, Any]) -> Facts:
+    record.pop("is_recut", None)  # `recut` has the slots now
     lists = {name: tuple(record[name]) for name in ("numbered", "lines")}
     own_fields = tuple((name, before, now) for name, before, now in record.get("fields", ()))
     return Facts(**{**record, **lists, "fields": own_fields})

@@ -9,26 +9,42 @@ from dataclasses import fields as dataclass_fields
 from dataclasses import is_dataclass
 from datetime import date, datetime
 from decimal import Decimal
+from enum import Enum
 from typing import Any
 
 from contentspider.ground.errors import DAMAGE, ContentSpiderError, StateError
 
 
-def encode_value(value: Any) -> object:
-    """Return *value* as JSON data; raises TypeError for other types, and for their subclasses."""
+def encode_value(value: Any, is_exact: bool = True) -> object:
+    """Return *value* as JSON data; raises TypeError for other types, and for their subclasses.
+    Unless the value *is_exact*, subclasses of text, bytes and numbers become these.
+    """
     kind = type(value)
     if value is None or kind in (bool, int, float, str):
         return value
     if kind is dict and all(type(key) is str for key in value):
-        return {"dict": {key: encode_value(entry) for key, entry in value.items()}}
+        return {"dict": {key: encode_value(entry, is_exact) for key, entry in value.items()}}
     if kind in COLLECTIONS.values():
-        return {kind.__name__: [encode_value(entry) for entry in value]}
+        return {kind.__name__: [encode_value(entry, is_exact) for entry in value]}
     if kind in SCALARS:
         name, encode = SCALARS[kind]
         return {name: encode(value)}
+    if not is_exact and (plain := _plain_type(value)) is not None:
+        return encode_value(plain(value))
     raise TypeError(f"{kind.__name__} cannot be stored as data")
 
 
+def _plain_type(value: Any) -> Any:
+    """Return the type among `PLAIN` that a value is a subclass of, None for other values. lxml's
+    texts are such values, and keep their page alive. Members of an enumeration are not: code
+    compares them.
+    """
+    if isinstance(value, Enum):
+        return None
+    return next((plain for plain in PLAIN if isinstance(value, plain)), None)
+
+
+PLAIN: tuple[Any, ...] = (str, int, float, bytes)
 # Modules of classes that books of older versions name, and where the classes are now.
 MOVED_MODULES = {"contentspider.crawl.hold.items": "contentspider.crawl.base.items"}
 COLLECTIONS: dict[str, Any] = {"list": list, "tuple": tuple, "set": set, "frozenset": frozenset}

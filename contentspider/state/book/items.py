@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from contentspider.ground.errors import DAMAGE, ContentSpiderError
 from contentspider.ground.json_text import json_text
-from contentspider.page.input.page import Page
 from contentspider.site.models.identity import refilled
 from contentspider.state.book.contents import ITEM, PAGE
 from contentspider.state.book.item_json import dump_item, load_item
 
 if TYPE_CHECKING:
+    from contentspider.page.input.page import Page
     from contentspider.state.book.contents import Contents
     from contentspider.state.book.database import Database
     from contentspider.state.book.frontier import Frontier
@@ -111,7 +111,7 @@ class Items:
         for row in self._held_rows(site):
             number = self._database.value("SELECT page FROM held_items WHERE number = ?", (row,))
             try:
-                page = Page.parse(self._contents.get(number))
+                page = self._contents.page(number)
             except (ContentSpiderError, *DAMAGE) as error:
                 self._log_damaged(site, error)
                 continue
@@ -126,7 +126,7 @@ class Items:
             text, number, key, address_row, page_row = self._database.row(query, (row,))
             try:
                 item = load_item(text) if text else self._unstorable[row]
-                page = Page.parse(self._contents.get(number))
+                page = self._contents.page(number)
                 hand = ItemBinding(page, page_row, address_row, key, row, True, content=number)
             except (ContentSpiderError, *DAMAGE) as error:
                 self._log_damaged(site, error)
@@ -227,13 +227,45 @@ class Items:
             self._do("UPDATE items SET line = ? WHERE number = ?", (content, number))
             first = first or self.by_our_names(content, ours)
         if first is not None:
-            self._do("INSERT OR REPLACE INTO facts VALUES (?, 'true')", (REFILLED_FACT,))
+            self._note_refilled()
         return first
+
+    def leave_out(self, page_id: str, reason: str) -> bool:
+        """Drop the released items of a page for a *reason*; tell whether there were any."""
+        self._index_pages()
+        query = "UPDATE items SET line = NULL, reason = ? WHERE page = ? AND line IS NOT NULL"
+        has_dropped = self._do(query, (reason, page_id)).rowcount > 0
+        if has_dropped:
+            self._note_refilled()
+        return has_dropped
+
+    def revive(self, page_id: str, reason: str, item: Mapping[str, Any], content: int) -> None:
+        """Release the item of a page that had been dropped for a *reason*. It is *item* now, with
+        our names, whose line is in *content*.
+        """
+        self._index_pages()
+        query = (
+            "SELECT number, names FROM items WHERE page = ? AND reason = ? AND line IS NULL"
+            " ORDER BY number LIMIT 1"
+        )
+        if (row := self._database.row(query, (page_id, reason))) is None:
+            return
+        number, ours = row[0], _names(row[1])
+        if ours:
+            record = {ours.get(name, name): value for name, value in item.items()}
+            line = json_text(record).encode("utf-8", "replace")
+            content = self._contents.put(ITEM, line, content)
+        statement = "UPDATE items SET line = ?, reason = NULL WHERE number = ?"
+        self._do(statement, (content, number))
+        self._note_refilled()
+
+    def _note_refilled(self) -> None:
+        self._do("INSERT OR REPLACE INTO facts VALUES (?, 'true')", (REFILLED_FACT,))
 
     @property
     def has_refilled(self) -> bool:
-        """Whether items were refilled in this crawl, in any of its runs: an output that has them
-        already must be written again.
+        """Whether items were refilled or left out in this crawl, in any of its runs: an output that
+        has them already must be written again.
         """
         query = "SELECT 1 FROM facts WHERE name = ?"
         return self._database.row(query, (REFILLED_FACT,)) is not None

@@ -10,14 +10,15 @@ from heapq import nsmallest
 from typing import TYPE_CHECKING, Any
 
 from contentspider.ground.errors import DAMAGE, ContentSpiderError
-from contentspider.page.input.page import Page
-from contentspider.site.models.identity import SITE_FRAGMENT
+from contentspider.site.models.identity import CONTENT_FIELDS, SITE_FRAGMENT
 from contentspider.site.sample import sample_order
 from contentspider.state.book.answers import read_links
 from contentspider.state.book.pages import IS_LIVE
+from contentspider.state.book.reading import Reading
 from contentspider.state.book.sample import SITE_PAGES
 
 if TYPE_CHECKING:
+    from contentspider.page.input.page import Page
     from contentspider.recrawl.intervals import ChangeIntervals
     from contentspider.state.book.contents import Contents
     from contentspider.state.book.copies import Copies
@@ -111,7 +112,7 @@ class KnownPages:
     def blocks(self, number: int | None, page_id: str) -> Page | None:
         """Return the page in a content; None if it is not kept, or damaged."""
         try:
-            return Page.parse(self._contents.get(number)) if number is not None else None
+            return self._contents.page(number) if number is not None else None
         except (ContentSpiderError, *DAMAGE) as error:
             logger.warning("%s: %s: %s", self._database.name, page_id, error)
             return None
@@ -120,6 +121,21 @@ class KnownPages:
         """Return the last item of a page; empty if it has none, or a damaged one."""
         page = self.page(page_id)
         return self.item_in(page.item if page is not None else None) or {}
+
+    def same_content(self, page_id: str, content_hash: str, reading_key: bytes) -> dict[str, Any]:
+        """Return the fields with the content of a page's last item, for a page that has not changed
+        since, and whose content has the *content_hash* now. {} if they are the same, if there are
+        none, or if another model, other options or another version of this package have read the
+        page (see `Reading`).
+        """
+        page = self.page(page_id)
+        if page is not None and page.content == page.item and page.content_hash == content_hash:
+            return {}
+        reading = Reading.load(page.reading) if page is not None else None
+        if page is None or reading is None or reading.key != reading_key:
+            return {}
+        item = self.item_in(page.item) or {}
+        return {name: item[name] for name in item if name in CONTENT_FIELDS}
 
     def item_in(self, number: int | None) -> dict[str, Any] | None:
         """Return the item in a content; None if it is missing or damaged. Indexes leave it out."""

@@ -7,9 +7,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 from zlib import crc32
 
-from rapidfuzz.distance import Indel
-from rapidfuzz.process import extractOne
-
 from contentspider.ground.errors import DAMAGE
 from contentspider.ground.times import now
 from contentspider.recrawl.changes import GONE, MOVED
@@ -25,6 +22,9 @@ if TYPE_CHECKING:
 MIN_CHARS = 200  # a shorter text, such as "Sold out", does not identify a page
 MAX_RATIO = 0.2  # the share of the text that may differ
 MAX_NEW = 20_000  # new pages that are compared: 15 ms per gone page for 1,000 new ones
+
+# The origin of a record that a person has accepted.
+BY_PERSON = "person"
 
 
 class Losses:
@@ -66,9 +66,9 @@ class Losses:
     def _new_pages(self) -> NewPages:
         return NewPages(self._book.database, self._book.pages, self._crawl)
 
-    def mark_gone(self, page: PageVersion, reason: str) -> None:
+    def mark_gone(self, page: PageVersion, reason: str, origin: str = BY_END) -> None:
         """Record that a page is gone; call it after all visits are written. If a new page has the
-        same text, the reasons of both pages name the other one.
+        same text, the reasons of both pages name the other one. *origin*: who says so.
         """
         at = now()
         if (successor := self._new_pages.successor(page)) is not None:
@@ -80,7 +80,9 @@ class Losses:
                 " AND run > (SELECT run FROM published)",
                 (f"its text was at {page.url}", new_id),
             )
-        seq = self._record(page, at=at, change=GONE, change_ratio=1.0, changed_at=at, reason=reason)
+        seq = self._record(
+            page, at=at, change=GONE, change_ratio=1.0, changed_at=at, reason=reason, origin=origin
+        )
         values = {"state": GONE, "changed_at": at, "seq": seq, "doubt": ""}
         self._book.pages.renew(page.id, self._run, **values)
 
@@ -134,6 +136,9 @@ class NewPages:
         """Return id and URL of a new page of the same site with nearly a page's content."""
         if copy := self.copy(known):
             return copy
+        from rapidfuzz.distance import Indel  # readers of books do without it
+        from rapidfuzz.process import extractOne
+
         words = self._of(known.content) if known.site in self._pages else None
         if not words:
             return None

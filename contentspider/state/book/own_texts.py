@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from contentspider.ground.address_keys import address_key, path_key
 from contentspider.ground.compression import pack_text, unpack
 from contentspider.ground.errors import DAMAGE
-from contentspider.site.own.matching import address_key, path_key
 from contentspider.site.own.texts import MAX_TEXTS, OwnText
 
 if TYPE_CHECKING:

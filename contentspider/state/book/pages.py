@@ -313,7 +313,8 @@ def is_live(version: PageVersion | None) -> bool:
 
 def dump_facts(facts: Facts) -> str:
     """Return facts as JSON; "" for facts that tell nothing more than the change record."""
-    if not (facts.numbered or facts.slots or facts.lines or facts.is_remodelled):
+    told = (facts.numbered, facts.slots, facts.recut, facts.lines, facts.is_remodelled)
+    if not any(told):
         return ""
     return json.dumps({each.name: getattr(facts, each.name) for each in fields(facts)})
 
@@ -322,7 +323,10 @@ def load_facts(text: str) -> Facts:
     """Return the facts that `dump_facts` wrote; raises ValueError if they are damaged."""
     try:
         record = json.loads(text)
-        lists = {name: tuple(record[name]) for name in ("numbered", "slots", "lines")}
+        record.pop("is_recut", None)  # of earlier versions, and `recut` is missing there
+        lists = {
+            name: tuple(record.get(name, ())) for name in ("numbered", "slots", "recut", "lines")
+        }
         own_fields = tuple((name, before, now) for name, before, now in record["fields"])
         return Facts(**{**record, **lists, "fields": own_fields})
     except DAMAGE as error:

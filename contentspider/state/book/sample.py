@@ -8,14 +8,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from contentspider.ground.errors import DAMAGE, ContentSpiderError
-from contentspider.page.input.page import Page
-from contentspider.site.learn.sampling import TemplatePages, page_template
 from contentspider.site.sample import ORDER_BYTES, sample_order
 from contentspider.state.book.contents import PAGE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from contentspider.page.input.page import Page
     from contentspider.state.book.contents import Contents
     from contentspider.state.book.database import Database
 
@@ -40,6 +39,8 @@ class SamplePlaces:
         self.size = size
         self._preferred: list[bytes] = []
         self._first: list[bytes] = []
+        from contentspider.site.learn.sampling import TemplatePages  # loads much; few need it
+
         self._of_templates: TemplatePages[bytes] = TemplatePages(size)
         for place in stored:
             key = place.removeprefix(FRONT)
@@ -115,6 +116,8 @@ class PageSample:
         the search for the path of most text. *number* is the number of its content, if it is
         stored, and *template* its template's number, if it is known.
         """
+        from contentspider.site.learn.sampling import page_template
+
         places = self._of_site(site)
         key = sample_order(page.url) + (template or page_template(page))
         if not places.add(key, has_own_text):
@@ -182,7 +185,7 @@ class PageSample:
     def _read(self, query: str, *values: object) -> Iterator[Page]:
         for url, number in self._database.rows(query, values):
             try:
-                page = Page.parse(self._contents.get(number))
+                page = self._contents.page(number)
             except (ContentSpiderError, *DAMAGE) as error:
                 logger.error("%s: %s is left out: %s", self._database.name, url, error)
                 continue

@@ -137,6 +137,8 @@ MIGRATIONS = MappingProxyType(
         " CREATE TABLE IF NOT EXISTS slot_lines (site TEXT NOT NULL,"
         " slot TEXT NOT NULL, page TEXT NOT NULL, crawl INTEGER NOT NULL, lines BLOB NOT NULL,"
         " PRIMARY KEY (site, slot, page, crawl)) WITHOUT ROWID;",
+        # The keys of lines were other hashes: all lines would seem to have changed once.
+        22: "DELETE FROM slot_lines;",
     }
 )
-BOOK = Schema("book", 22, CRAWL + SITE, MIGRATIONS)
+BOOK = Schema("book", 23, CRAWL + SITE, MIGRATIONS)

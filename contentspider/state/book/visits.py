@@ -18,7 +18,7 @@ from contentspider.recrawl.changes import (
     UNCHANGED,
 )
 from contentspider.recrawl.judge import Facts
-from contentspider.site.models.identity import HASH_PART, item_hash
+from contentspider.site.models.identity import item_hash
 from contentspider.state.book.pages import (
     BY_VISIT,
     DROPPED,
@@ -242,19 +242,16 @@ class Visits:
     def with_item(
         self, version: PageVersion, item: dict[str, Any] | None, number: int | None
     ) -> PageVersion:
-        """Return a version with its item. Indexes read it only if the page is changed or the item's
-        metadata differ, and not for a text whose differences do not count.
+        """Return a version with its item. Indexes read the item if the page is changed, or if
+        anything in the item differs but the fields that differ in each crawl: the hashes in the
+        book and in the index must stay equal.
         """
         state = DROPPED if item is None else RELEASED
         change, _ = self._changes.kind(version.record)
         new = item_hash(item) if item is not None else ""
-        if change == UNCHANGED and new[:HASH_PART] == version.item_hash[:HASH_PART]:
-            if new == version.item_hash:
-                return replace(version, item_state=state)
-            seq = version.seq
-        else:
-            seq = version.record
-        return replace(version, item=number, item_hash=new, seq=seq, item_state=state)
+        if change == UNCHANGED and new == version.item_hash:
+            return replace(version, item_state=state)
+        return replace(version, item=number, item_hash=new, seq=version.record, item_state=state)
 
 
 def _intervals(known: PageVersion | None, at: str, change: Change) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from filelock import Timeout
 
+from contentspider.ground.counts import counted
 from contentspider.ground.errors import DAMAGE, ContentSpiderError, StateError
 from contentspider.ground.scope import crawl_name
 from contentspider.site.hidden import SHELL, WALL
@@ -37,7 +38,7 @@ from contentspider.state.book.imports import (
     import_ledger,
     open_old,
 )
-from contentspider.state.book.losses import Losses
+from contentspider.state.book.losses import BY_PERSON, Losses
 from contentspider.state.book.schema import BOOK
 from contentspider.state.crawls.folder import state_folder
 from contentspider.state.outcome import FINISHED, INCOMPLETE, UNLEARNED_FACT
@@ -274,13 +275,14 @@ def _continuation(book: Book, last: Run, resume: bool, goes_on: bool) -> str:
         queued = book.frontier.queue.length + book.frontier.states().get(AddressState.TAKEN, 0)
         held_items = sum(book.items.held_counts().values())
         return (
-            f"the run of {last.started} {how}; this run resumes it with {queued} addresses in the"
-            f" queue, {book.frontier.unread} that could not be read and {held_items} held items"
+            f"the run of {last.started} {how}; this run resumes it with"
+            f" {counted(queued, 'addresses')} in the queue, {book.frontier.unread} that could not"
+            f" be read and {held_items} held items"
         )
     if resume:
         return (
-            f"{book.frontier.unread} addresses could not be read in {INCOMPLETE_RUNS} runs; a"
-            " new crawl starts"
+            f"{counted(book.frontier.unread, 'addresses')} could not be read in {INCOMPLETE_RUNS}"
+            " runs; a new crawl starts"
         )
     return (
         f"the crawl of {last.started} was not finished; this one starts over. To continue it, use"
@@ -313,8 +315,14 @@ def open_temporary(path: Path) -> Book:
     return Book(folder / f"{path.stem}-{os.getpid()}-{time.time_ns()}.sqlite", durable=False)
 
 
-def crawl_status(path: Path) -> str:
-    """Return lines that describe the runs, items and addresses of a crawl, from its book."""
+# A book does not tell which command has written it.
+GO_ON = "run the same command with --resume (of scrapy crawl: with -s CONTENTSPIDER_RESUME=True)"
+
+
+def crawl_status(path: Path, go_on: str = GO_ON) -> str:
+    """Return lines that describe the runs, items and addresses of a crawl, from its book. *go_on*
+    says how an unfinished crawl is continued.
+    """
     is_running = is_in_use(path)
     with closing(read_book(path)) as book:
         runs = book.runs.all()
@@ -329,7 +337,7 @@ def crawl_status(path: Path) -> str:
         lines += [f"{site} {HIDING[kind]}" for site, kind in hidden_sites(book).items()]
         lines += _known_lines(book)
     if runs and not is_running and runs[-1].reason != FINISHED:
-        lines += ["", "It is not finished: run the same command with --resume to continue."]
+        lines += ["", f"It is not finished: {go_on} to continue."]
     return "\n".join(lines)
 
 
@@ -339,28 +347,20 @@ def hidden_sites(book: Book) -> dict[str, str]:
     return {str(site): kind for site, kind in hidden.items() if kind in HIDING}
 
 
-def last_run(path: Path) -> tuple[Run | None, dict[str, str]]:
-    """Return the last run of the crawl with the book at *path*, and its `hidden_sites`; None if the
-    book cannot be read.
-    """
-    with suppress(ContentSpiderError, *DAMAGE), closing(read_book(path)) as book:
-        return book.runs.last(), hidden_sites(book)
-    return None, {}
-
-
 def _known_lines(book: Book) -> list[str]:
     """Return a line for each address that is known as broken, and for each site whose models are
     refused in each crawl.
     """
     known, refused = book.broken.known(), book.refused.known()
     lines = [
-        f"{model.site}: its model was refused in each of the last {model.crawls} crawls, and its"
-        " pages were judged one by one"
+        f"{model.site}: its model was refused in each of the last"
+        f" {counted(model.crawls, 'crawls')}, and its pages were judged one by one"
         for model in refused
     ]
     lines += [f"known as broken: {len(known)}"] if known else []
     lines += [
-        f"  {broken.url} ({broken.reason}; in {broken.crawls} crawls, last {broken.last})"
+        f"  {broken.url} ({broken.reason}; in {counted(broken.crawls, 'crawls')}, last"
+        f" {broken.last})"
         for broken in known
     ]
     return lines
@@ -389,16 +389,17 @@ def _address_lines(frontier: Frontier) -> list[str]:
 
 def accept_gone(path: Path) -> int:
     """Mark the pages as gone that the last crawl with the book at *path* held back as doubtful;
-    return their number. Raises `BookBusyError` while a crawl runs, and `ContentSpiderError` if
-    one has begun and is not finished, since its change records would be published with these.
+    return their number. The next update of an index deletes them, however many they are. Raises
+    `BookBusyError` while a crawl runs, and `ContentSpiderError` if one has begun and is not
+    finished, since its change records would be published with these.
     """
     import_old(path)
     with closing(Book(path)) as book:
         doubted = list(book.known.doubted())
         if doubted and next(book.pages.all_found(), None) is not None:
             raise ContentSpiderError(
-                f"{path}: a crawl has begun since, and is not finished: resume it (--resume), or"
-                " crawl anew, and look at its changes again",
+                f"{path}: a crawl has begun since, and is not finished: resume it (--resume, or"
+                " contentspider run), or crawl anew, and look at its changes again",
                 code="crawl-unfinished",
             )
         if doubted:
@@ -407,7 +408,7 @@ def accept_gone(path: Path) -> int:
             book.runs.begin()
             losses = Losses(book)
             for page in doubted:
-                losses.mark_gone(page, page.doubt)
+                losses.mark_gone(page, page.doubt, BY_PERSON)
             book.runs.end((last and last.reason) or FINISHED)
             book.publish(is_complete)
             book.sync()

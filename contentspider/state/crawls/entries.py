@@ -9,16 +9,20 @@ from contextlib import closing, suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from contentspider.ground.errors import DAMAGE, ContentSpiderError
 from contentspider.recrawl.changes import LIVE
 from contentspider.site.models.identity import HASH_PART
 from contentspider.state.book.anchors import RECORD_KIND
 from contentspider.state.book.changes import IS_PUBLISHED, BookPosition
+from contentspider.state.book.losses import BY_PERSON
 from contentspider.state.book.pages import IS_LIVE, PUBLISHED
-from contentspider.state.crawls.books import last_run, read_book
+from contentspider.state.crawls.books import hidden_sites, read_book
 from contentspider.state.outcome import FINISHED
+
+if TYPE_CHECKING:
+    from contentspider.state.book.book import Run
 
 logger = logging.getLogger(__name__)
 
@@ -38,7 +42,7 @@ class Entries:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        book = read_book(path)
+        book = self._book = read_book(path)
         self._database = book.database
         self._contents = book.contents
         self.close = book.close
@@ -70,6 +74,17 @@ class Entries:
         )
         count = self._database.count(f"SELECT count(*) {gone}", (after,))
         return count - self._database.count(moved, (after, after))
+
+    def unaccepted_count(self, after: int) -> int:
+        """Return how many pages have gone after the change number *after*, without those whose loss
+        a person has accepted (`accept_gone`).
+        """
+        accepted = self._database.count(
+            f"SELECT count(*) FROM pages WHERE state = 'gone' AND seq > ? AND {PUBLISHED}"  # noqa: S608
+            " AND seq IN (SELECT seq FROM changes WHERE origin = ?)",
+            (after, BY_PERSON),
+        )
+        return max(self.gone_count(after) - accepted, 0)
 
     def moved_count(self, after: int) -> int:
         """Return how many pages are at a new address since the change number *after*."""
@@ -117,6 +132,24 @@ class Entries:
             f" AND {IS_PUBLISHED} GROUP BY 1 ORDER BY 1"
         )
         return {"ended": row[1], "changes": dict(self._database.rows(query, (row[0], RECORD_KIND)))}
+
+    def last_run(self) -> Run | None:
+        """Return the last run of the crawl."""
+        return self._book.runs.last()
+
+    def told(self) -> dict[str, Any] | None:
+        """Return the results of the last crawl; None if none has ended."""
+        run, results, pages = self.last_run(), self.last_crawl(), self.live_count()
+        if results is None and run is not None and run.ended:
+            results = {"ended": run.ended, "changes": {}}
+        if results is None:
+            return None
+        hidden = hidden_sites(self._book)
+        outcome = (run.reason or "") if run is not None else ""
+        if not pages and outcome == FINISHED:
+            outcome = "content_hidden" if hidden else "nothing_read"
+        told = {"hidden": hidden, "outcome": outcome}
+        return {"name": self.path.stem, "pages": pages, **results, **told}
 
     def after(self, number: int) -> Iterator[Entry]:
         """Yield the pages that have changed after a change number, in order; skip damaged ones."""
@@ -174,15 +207,6 @@ def last_crawl(book: Path) -> dict[str, Any] | None:
     """Return the results of the last crawl in a book; None if the book cannot be read, or if none
     of its crawls has ended.
     """
-    run, hidden = last_run(book)
-    with suppress(ContentSpiderError), closing(Entries(book)) as entries:
-        results, pages = entries.last_crawl(), entries.live_count()
-        if results is None and run is not None and run.ended:
-            results = {"ended": run.ended, "changes": {}}
-        if results is not None:
-            outcome = (run.reason or "") if run is not None else ""
-            if not pages and outcome == FINISHED:
-                outcome = "content_hidden" if hidden else "nothing_read"
-            told = {"hidden": hidden, "outcome": outcome}
-            return {"name": book.stem, "pages": pages, **results, **told}
+    with suppress(ContentSpiderError, *DAMAGE), closing(Entries(book)) as entries:
+        return entries.told()
     return None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from contentspider.ground.addresses import is_web_address
-from contentspider.ground.errors import ContentSpiderError
+from contentspider.ground.errors import DAMAGE, ContentSpiderError
 from contentspider.ground.scope import crawl_name
 from contentspider.ground.sites import SiteKeys
 from contentspider.ground.terminal import printable
@@ -21,7 +21,7 @@ from contentspider.state.crawls.folder import state_folder
 
 if TYPE_CHECKING:
     from contentspider.page.input.page import Page
-    from contentspider.state.files.formats import Output
+    from contentspider.state.files.formats import Output, StandardOutput
 
 
 # The files that servers commonly give for a folder.
@@ -90,17 +90,18 @@ def _find(name: str, folder: Path, paths: Iterable[Path]) -> Path:
     stems = crawls(str(folder))
     matches = _matching(name, stems)
     if not matches:
-        matches = [stem for stem in stems if name in _sites_of(folder / f"{stem}.sqlite")]
+        matches = [stem for stem in stems if name in sites_of(folder / f"{stem}.sqlite")]
     if len(matches) == 1:
         return folder / f"{matches[0]}.sqlite"
+    there = ", ".join(matches or stems) or "none (scrapy crawl needs CONTENTSPIDER_DURABLE = True)"
     raise ContentSpiderError(
         f"{printable(name)}: no such file or folder, and no crawl of that name in {folder}; its"
-        f" crawls are: {', '.join(matches or stems) or 'none'}",
+        f" crawls are: {there}",
         code="no-such-crawl",
     )
 
 
-def _sites_of(book: Path) -> list[str]:
+def sites_of(book: Path) -> list[str]:
     """Return the sites that a book has pages of; none if it cannot be read."""
     with suppress(ContentSpiderError), closing(read_book(book)) as opened:
         return opened.stored_pages.sites()
@@ -113,10 +114,23 @@ def site_of(name: str, state_dir: str = "") -> str:
     """
     sites = []
     with suppress(ContentSpiderError):
-        sites = _sites_of(find_crawl(name, state_dir))
+        sites = sites_of(find_crawl(name, state_dir))
     if len(sites) == 1:
         return sites[0]
     return SiteKeys().key(name) if is_web_address(name) else name
+
+
+def crawls_of_sites(state_dir: str = "") -> dict[str, list[str]]:
+    """Return the crawls of each site that have another name than the site, as a person may know it
+    by. Books that cannot be read are left out.
+    """
+    found: dict[str, list[str]] = {}
+    for book in books(state_dir):
+        with suppress(*DAMAGE):
+            for site in sites_of(book):
+                if site != book.stem:
+                    found.setdefault(site, []).append(book.stem)
+    return found
 
 
 def _matching(name: str, stems: Sequence[str]) -> list[str]:
@@ -145,7 +159,7 @@ def crawled_pages(crawl: Path, site: str) -> tuple[str, list[Page]]:
         return chosen, [page for page in book.stored_pages.sample(chosen) if page.content.blocks]
 
 
-def export_items(crawl: Path, outputs: list[Output]) -> int:
+def export_items(crawl: Path, outputs: Sequence[Output | StandardOutput]) -> int:
     """Write all released items of a crawl to *outputs*, and return their number."""
     with closing(read_book(crawl)) as book:
         written = book.items.count()

@@ -6,18 +6,22 @@ from collections import deque
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from contentspider.recrawl.changes import CHANGES, REFILTERED, UNCHANGED
+from contentspider.ground.times import clock
+from contentspider.recrawl.changes import CHANGED, CHANGES, REFILTERED, UNCHANGED
+from contentspider.recrawl.difference import changed_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
+    from contentspider.state.book.book import Book
     from contentspider.state.book.known import KnownPages
 
 # What feeds and webhooks report, unless the user chooses other kinds: the changes of the site.
 REPORTED_KINDS = tuple(kind for kind in CHANGES if kind not in (UNCHANGED, REFILTERED))
 MAX_FEED_ITEMS = 100
 ROW_HEAD = ("when", "change", "share", "title", "what", "page")
-MAX_CELL_CHARS = 48
+MAX_CELL_CHARS, MAX_TITLE_CHARS = 60, 40
+MAX_WORDS_CHARS = 28
 
 
 def change_id(crawl: str, record: Mapping[str, Any]) -> str:
@@ -54,23 +58,38 @@ def json_feed(
     }
 
 
-def change_rows(known: KnownPages, records: Iterable[Mapping[str, Any]]) -> list[list[str]]:
-    """Return a row of `ROW_HEAD` for each change record, for a table on a terminal."""
+def change_rows(book: Book, records: Iterable[Mapping[str, Any]]) -> list[list[str]]:
+    """Return a row of `ROW_HEAD` for each change record of a book, for a table on a terminal. Only
+    the last record with another text of a page has the words before and after: the book keeps no
+    earlier texts.
+    """
+    last = book.changes.last_of_texts()
+    return [_row(book.known, record, record["seq"] in last) for record in records]
+
+
+def _row(known: KnownPages, record: Mapping[str, Any], has_texts: bool) -> list[str]:
+    """Return the row of a change record. If the book *has* its *texts*, the row shows them."""
+    details = [_details(record), *(_words(known, record) if has_texts else ())]
     return [
-        [
-            record["at"][:16].replace("T", " "),
-            record["change"],
-            f"{record['change_ratio'] or 0:.0%}",
-            _short(str(known.item(record["id"]).get("title") or "")),
-            _short(_details(record)),
-            record["url"],
-        ]
-        for record in records
+        clock(record["at"]),
+        record["change"],
+        f"{record['change_ratio'] or 0:.0%}",
+        _short(str(known.item(record["id"]).get("title") or ""), MAX_TITLE_CHARS),
+        _short(", ".join(filter(None, details))),
+        record["url"],
     ]
 
 
-def _short(text: str) -> str:
-    return text if len(text) <= MAX_CELL_CHARS else text[: MAX_CELL_CHARS - 1] + "…"
+def _short(text: str, chars: int = MAX_CELL_CHARS) -> str:
+    return text if len(text) <= chars else text[: chars - 1] + "…"
+
+
+def _words(known: KnownPages, record: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the words before and after the last change of a page's text, if both are stored."""
+    if record["change"] in (CHANGED, REFILTERED):
+        before, now = (known.content(record["id"], before=old) for old in (True, False))
+        if before is not None and now is not None:
+            yield " → ".join(_short(words, MAX_WORDS_CHARS) for words in changed_words(before, now))
 
 
 def _details(record: Mapping[str, Any]) -> str:

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from contentspider.ground.counts import counted
 from contentspider.ground.errors import StateError
 from contentspider.site.fields.site_fields import FIELD_NAMES, FieldKnowledge
 from contentspider.state.crawls.books import read_book
@@ -149,8 +150,9 @@ def _report(name: str, knowledge: FieldKnowledge, pages: int, values: FieldValue
     doubts = []
     if not knowledge.trusts_stated:
         doubts.append(
-            f"all {knowledge.stated} pages of the sample that state it state the same value, but"
-            " show others: the statements are not used. If the site is yours, correct its template"
+            f"all {counted(knowledge.stated, 'pages')} of the sample that state it state the same"
+            " value, but show others: the statements are not used. If the site is yours, correct"
+            " its template"
         )
     elif knowledge.stated and not knowledge.places and values.pages < pages:
         doubts.append(
@@ -210,14 +212,16 @@ def _value_doubts(pages: int, values: FieldValues, is_selector: bool) -> list[st
         advice = "check its selector" if is_selector else "give other examples, or use a selector"
         doubt = f"no page has a value: {advice}, and crawl the site again"
     elif len(values.types) > 1:
-        counts = " and ".join(f"{kind}s on {count}" for kind, count in values.types.items())
+        counts = " and ".join(
+            f"{kind}s on {counted(count, 'pages')}" for kind, count in values.types.items()
+        )
         doubt = (
-            f"pages have {counts} pages: the type of the field has changed. A crawl without --due"
-            " reads all pages again"
+            f"the type of the field has changed: {counts}. A crawl without --due reads all pages"
+            " again"
         )
     elif len(values.examples) == 1 and values.pages >= MIN_EQUAL:
         doubt = (
-            f"all {values.pages} pages with a value have the same one: if it is wrong, use a more"
-            " precise selector, or examples with different values"
+            f"all {counted(values.pages, 'pages')} with a value have the same one: if it is wrong,"
+            " use a more precise selector, or examples with different values"
         )
     return [doubt] if doubt else []

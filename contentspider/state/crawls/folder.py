@@ -15,21 +15,31 @@ def state_folder(setting: str = "") -> Path:
     """Return the state folder: *setting* if given, else a folder in Scrapy's ``data_path``."""
     if setting:
         return Path(setting)
-    current = Path.cwd()
-    for folder in (current, *current.parents):
-        if (project := folder / "scrapy.cfg").is_file():
-            config = ConfigParser()
-            config.read(project)
-            data = config.get("datadir", "default", fallback="") or folder / ".scrapy"
-            return Path(data, "contentspider")
+    if project := project_file():
+        config = ConfigParser()
+        config.read(project)
+        data = config.get("datadir", "default", fallback="") or project.parent / ".scrapy"
+        return Path(data, "contentspider")
     return Path(".scrapy", "contentspider").resolve()
 
 
-def index_url(url: str, state_dir: str = "") -> str:
-    """Return *url*; for ``default``, return the URL of the index in the state folder."""
-    if url != DEFAULT:
-        return url
+def project_file() -> Path | None:
+    """Return the file of the Scrapy project that the current folder belongs to, if any."""
+    current = Path.cwd()
+    files = (folder / "scrapy.cfg" for folder in (current, *current.parents))
+    return next(filter(Path.is_file, files), None)
+
+
+def index_url(url: str, state_dir: str = "", absolute: bool = False) -> str:
+    """Return *url*; for ``default``, return the URL of the index in the state folder. With
+    *absolute*, the path of an index that is a file or a folder does not depend on the current one;
+    the URLs of engines from other packages stay as they are.
+    """
     places = _places(state_dir)
+    if url != DEFAULT:
+        scheme, _, location = url.partition(":")
+        is_path = absolute and scheme in places
+        return f"{scheme}:{Path(location.removeprefix('//')).absolute()}" if is_path else url
     existing = [scheme for scheme, path in places.items() if path.exists()]
     usual = "tantivy" if is_installed("search") else "sqlite"
     scheme = existing[0] if existing else usual

@@ -6,6 +6,7 @@ import csv
 import io
 import os
 import re
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -17,8 +18,6 @@ from pathlib import Path
 from typing import BinaryIO
 from unicodedata import normalize
 from urllib.parse import unquote
-from xml.sax.saxutils import escape as escape_xml
-from xml.sax.saxutils import quoteattr
 
 from contentspider.ground.atomic import ensure_folder, replacing
 from contentspider.ground.errors import ContentSpiderError
@@ -70,7 +69,7 @@ class Output:
 
     @classmethod
     def parse(cls, text: str, page_kind: str = "md") -> Output:
-        """Return the output that a command line names; raises `ContentSpiderError`."""
+        """Return the file or folder that a command line names; raises `ContentSpiderError`."""
         path = Path(text)
         _check_name(path, text)
         kind = NAMES.get(path.name.lower()) or KINDS.get(path.suffix.lower(), "")
@@ -106,6 +105,26 @@ class Output:
                 file.write(encode(PAGES[self.kind](record)))
             written += 1
         return written
+
+
+@dataclass(frozen=True, slots=True)
+class StandardOutput:
+    """Standard output, with pages of a *kind*."""
+
+    kind: str
+
+    def write(self, records: Records) -> int:
+        """Write all items and return their number."""
+        return STDOUT_WRITERS[self.kind](records, sys.stdout.buffer)
+
+
+def any_output(text: str, page_kind: str | None) -> Output | StandardOutput:
+    """Return the output that a command line names, ``-`` for standard output; raises
+    `ContentSpiderError`. None: Markdown in a folder, JSON on standard output.
+    """
+    if text == STDOUT:
+        return StandardOutput(page_kind or "json")
+    return Output.parse(text, page_kind or "md")
 
 
 def _check_name(path: Path, text: str) -> None:
@@ -197,6 +216,8 @@ def _write_csv(records: Records, file: BinaryIO) -> int:
 
 
 def _element(name: str, value: object) -> str:
+    from xml.sax.saxutils import escape, quoteattr  # loads an HTTP client, for nothing here
+
     # Parsers of the fourth edition of XML 1.0 (expat) refuse names in many scripts.
     tag = re.sub(r"^(?=[^a-zA-Z_])", "_", re.sub(r"[^\w.-]", "_", name, flags=re.ASCII))
     attribute = f" name={quoteattr(clean(name))}" if tag != name else ""
@@ -205,7 +226,7 @@ def _element(name: str, value: object) -> str:
     elif isinstance(value, (list, tuple)):
         inside = "".join(_element("value", entry) for entry in value)
     else:
-        inside = escape_xml(clean("" if value is None else str(value)), {"\r": "&#13;"})
+        inside = escape(clean("" if value is None else str(value)), {"\r": "&#13;"})
     return f"<{tag}{attribute}>{inside}</{tag}>"
 
 

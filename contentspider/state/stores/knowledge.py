@@ -6,12 +6,11 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from contentspider.ground.encodings import PackedError
-from contentspider.ground.errors import ContentSpiderError
+from contentspider.ground.errors import ContentSpiderError, NotHTMLError
 from contentspider.ground.extras import require
 from contentspider.ground.fetch import FetchError
-from contentspider.page.input.body import may_be_html
+from contentspider.page.input.body import unpacked
 from contentspider.page.input.documents import document_kind, read_document, seconds_for
-from contentspider.page.input.files import unpacked
 from contentspider.page.input.page import Page
 from contentspider.page.tree.blocks import new_walker
 from contentspider.site.judge.featuresets import needs_attributes
@@ -81,9 +80,10 @@ class Knowledge(NamedTuple):
             body = unpacked(body)
         except PackedError as error:
             raise ContentSpiderError(f"{name}: {error}") from error
-        if not may_be_html(body):
-            raise FetchError(f"{name} is not a page: it is not HTML", code="no-page")
-        page = self.read(body, fetched.url, kind)
+        try:
+            page = self.read(body, fetched.url, kind)
+        except NotHTMLError as error:
+            raise FetchError(f"{name} is not a page: it is not HTML", code="no-page") from error
         if not page.content.blocks and (self.model or not hidden_text(page)):
             raise ContentSpiderError(
                 f"{name}: there is no text in the HTML; if scripts make it, crawl the site with"

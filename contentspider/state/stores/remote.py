@@ -232,6 +232,15 @@ class Objects:
             with suppress(FileNotFoundError, RemoteError), self._as_remote_error(name):
                 self._files.rm_file(self._path(name))
 
+    def delete_below(self, folder: str) -> int:
+        """Delete all objects below a folder, and return their number; raises `RemoteError`."""
+        with self._as_remote_error(f"{folder} cannot be deleted"):
+            found = self._files.find(self._path(folder), detail=True)
+            if found:
+                self._files.rm(self._path(folder), recursive=True)
+        # Some S3 servers list an empty folder as an object.
+        return sum(entry["type"] == "file" for entry in found.values())
+
     def names(self, folder: str) -> set[str]:
         """Return the names of the objects in a folder."""
         with self._as_remote_error(f"{folder} cannot be listed"):

@@ -13,7 +13,7 @@ import sqlite3
 import tempfile
 import uuid
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
@@ -49,6 +49,13 @@ def lease_name(site: str) -> str:
     return f"{SITES}/{site}/lease.json"
 
 
+def note_of(book: Path) -> Path:
+    """Return the file that names the manifest which a book on this machine was copied to or from
+    last.
+    """
+    return book.with_name(f".{book.name}.state")
+
+
 @dataclass(slots=True)
 class Manifest:
     """The object *name* ("": none), and the chunks of each file that it lists."""
@@ -80,8 +87,7 @@ class SiteState:
         self.lease = Lease(objects, lease_name(name), secs, run)
         self._objects = objects
         self._folder = f"{SITES}/{name}/objects"
-        # Names the manifest that the files on this machine were copied to or from last.
-        self._note = book.with_name(f".{book.name}.state")
+        self._note = note_of(book)
         self._manifest = Manifest()
 
     @classmethod
@@ -114,7 +120,10 @@ class SiteState:
                     return True
                 except _MissingError:
                     continue  # the holder of the lease has replaced the objects meanwhile
-        raise RemoteError(
+        raise self._incomplete()
+
+    def _incomplete(self) -> RemoteError:
+        return RemoteError(
             f"{self._objects.url}/{self._folder}: objects that the site's state needs are missing;"
             f" delete {self.lease.name} to start anew",
             code="store-incomplete",
@@ -136,6 +145,20 @@ class SiteState:
         self._manifest = new
         self._note_manifest()
         self._objects.delete(old.objects() - new.objects())
+
+    def model_folders(self) -> set[str]:
+        """Return the names of the folders of the models that the state in the store has."""
+        for _ in range(ATTEMPTS):
+            named = str(read_record(self._objects, self.lease.name)[0].facts.get("state", ""))
+            with suppress(_MissingError), self._as_remote_error():
+                files = self._read(named).files if named else {}
+                paths = map(PurePosixPath, files)
+                return {path.parts[1] for path in paths if path.parts[0] == MODELS}
+        raise self._incomplete()
+
+    def delete(self) -> int:
+        """Delete the state in the store, but not its lease; return the number of objects."""
+        return self._objects.delete_below(self._folder)
 
     def delete_strays(self) -> None:
         """Delete the objects that a dead holder of the lease uploaded, but did not publish."""

@@ -33,13 +33,12 @@ MAX_REQUEST_BYTES = 1_000_000
 BAD_REQUEST = (ValueError, TypeError, LookupError, AttributeError, OverflowError, RecursionError)
 
 
-def make_app(session: Session, frame: Frame, hosts: Sequence[str], is_strict: bool) -> Starlette:
+def make_app(session: Session, frame: Frame, hosts: Sequence[str]) -> Starlette:
     """Return the web application that shows the pages of a *session* in a *frame*.
 
-    Only requests for *hosts* are answered. With *is_strict* a rectangle contains a block if it
-    contains the box of the block's element; otherwise the lines of the block's text count.
+    Only requests for *hosts* are answered.
     """
-    pages = Pages(session, frame, is_strict)
+    pages = Pages(session, frame)
     return Starlette(
         routes=[
             Route("/", pages.home),
@@ -57,8 +56,8 @@ def make_app(session: Session, frame: Frame, hosts: Sequence[str], is_strict: bo
 class Pages:
     """The handlers of requests."""
 
-    def __init__(self, session: Session, frame: Frame, is_strict: bool) -> None:
-        self._session, self._frame, self._is_strict = session, frame, is_strict
+    def __init__(self, session: Session, frame: Frame) -> None:
+        self._session, self._frame = session, frame
         self._bodies = Bodies()
         # Only one request at a time changes labels and files, or reads them.
         self._change_lock = asyncio.Lock()
@@ -72,7 +71,6 @@ class Pages:
         html = self._template("annotate.html").render(
             site=session.site,
             first=session.first,
-            is_strict=self._is_strict,
             kinds=KINDS,
             types=FIELD_TYPES,
         )

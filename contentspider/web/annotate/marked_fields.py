@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
+from contentspider.ground.counts import counted
 from contentspider.ground.errors import FieldsError
 from contentspider.page.input.fields_file import (
     EXAMPLES,
@@ -110,8 +111,8 @@ class MarkedFields:
             return f"{name}: one example. Mark the value on another page, too, to write the field"
         self._learned |= self._learn([field])
         count = sum(name in self._values(each) for each in self._pages)
-        message = f"{name}: {len(field.examples)} examples in {self._path}"
-        message += f"; {count} of {len(self._pages)} pages show a value"
+        message = f"{name}: {counted(len(field.examples), 'examples')} in {self._path}"
+        message += f"; a value on {count} of {counted(len(self._pages), 'pages')}"
         return "; ".join([message, *self._learned[name].doubts])
 
     def undo(self) -> str:

@@ -13,6 +13,7 @@ import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
 from contentspider.ground.atomic import writing
+from contentspider.ground.counts import counted
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.page.input.files import read_pages
 from contentspider.page.input.overrides import OVERRIDES, Overrides
@@ -224,7 +225,9 @@ class Session:
         by_page: dict[int, set[int]] = {}
         for other_page, block in blocks:
             by_page.setdefault(other_page, set()).add(block)
-        message = f"{len(blocks)} blocks on {len(by_page)} pages: {label.name}"
+        message = (
+            f"{counted(len(blocks), 'blocks')} on {counted(len(by_page), 'pages')}: {label.name}"
+        )
         if label.name == UNSURE:
             return message
         selector = self._selector_for(slot, page, by_page)

@@ -19,8 +19,8 @@ from contentspider.ground.extras import require
 from contentspider.ground.fetch import Fetched, FetchError, fetch
 from contentspider.ground.robots import RobotsTxt
 from contentspider.ground.sites import SiteKeys, folder_name
-from contentspider.page.input.body import as_utf8
-from contentspider.page.input.files import html_files, unpacked
+from contentspider.page.input.body import as_utf8, unpacked
+from contentspider.page.input.files import html_files
 from contentspider.site.sample import sample_order
 from contentspider.state.crawls.books import read_book
 from contentspider.state.crawls.export import find_crawl

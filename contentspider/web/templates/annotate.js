@@ -8,7 +8,6 @@ const MIN_DRAG = 4;
 const SPACE = /[\s\u00ad\u200b-\u200f\u2060\ufeff]+/g;
 const $ = (id) => document.getElementById(id);
 const [frame, overlay, layer, help, field] = ["frame", "overlay", "layer", "help", "field"].map($);
-const isStrict = document.body.dataset.strict === "yes";
 let state = { page: 0, pages: 1, blocks: [] };
 let positions = []; // by block: its ranges, its element, its boxes in the page's own coordinates
 let rectangles = [];
@@ -133,7 +132,6 @@ function measure() {
   for (const position of positions) {
     position.boxes = position.ranges.flatMap((range) => [...range.getClientRects()]).filter((box) => box.width > 0 && box.height > 0).map(onPage);
     position.bounds = position.boxes.length ? boundsOf(position.boxes) : null;
-    position.elementBox = position.element && position.bounds ? onPage(position.element.getBoundingClientRect()) : null;
   }
   draw();
 }
@@ -185,11 +183,9 @@ function moveLayer() {
   layer.style.transform = `translate(${-frame.contentWindow.scrollX}px, ${-frame.contentWindow.scrollY}px)`;
 }
 
-// A block is inside a rectangle by the lines of its text, or, with --strict, by its element's box.
-function isInside(position, rectangle) {
-  let boxes = position.boxes, margin = TOLERANCE;
-  if (isStrict) { boxes = position.elementBox ? [position.elementBox] : []; margin = 0; }
-  return boxes.length > 0 && boxes.every((box) => box.left >= rectangle.left - margin && box.top >= rectangle.top - margin && box.right <= rectangle.right + margin && box.bottom <= rectangle.bottom + margin);
+// A block is inside a rectangle by the lines of its text.
+function isInside({ boxes }, rectangle) {
+  return boxes.length > 0 && boxes.every((box) => box.left >= rectangle.left - TOLERANCE && box.top >= rectangle.top - TOLERANCE && box.right <= rectangle.right + TOLERANCE && box.bottom <= rectangle.bottom + TOLERANCE);
 }
 
 async function labelRectangles() {

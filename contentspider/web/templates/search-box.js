@@ -10,7 +10,8 @@
     ul { position: absolute; z-index: 9; top: 100%; left: 0; right: 0; margin: .2em 0 0; padding: 0;
          list-style: none; background: #fff; color: #1c1e21; border: 1px solid #5c6370; }
     ul:empty { display: none; }
-    a { display: block; padding: .5em .7em; color: #1a4fba; overflow-wrap: anywhere; }
+    a { display: block; padding: .5em .7em; color: #1a4fba; text-decoration: none; overflow-wrap: anywhere; }
+    small { display: block; color: #5c6370; white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
     a:focus, a:hover { background: #e8eefc; }`;
   const script = document.currentScript;
   const server = new URL(script.src).origin;
@@ -47,6 +48,8 @@
     for (const { url, title } of results) {
       if (!/^https?:/.test(url)) continue;
       const link = Object.assign(document.createElement("a"), { href: url, textContent: title, rel: "noreferrer nofollow", dir: "auto" });
+      // Several pages may have one title.
+      link.append(Object.assign(document.createElement("small"), { textContent: url.replace(/^https?:\/\//, ""), dir: "ltr" }));
       const entry = document.createElement("li");
       entry.append(link);
       list.append(entry);

@@ -81,11 +81,10 @@ def read_records(
         prior = priors[source.name] if priors else Prior.shipped()
         chosen = labels or (GOLD if source.gold else VOTES)
         for pages in source.batches():
-            site = gather(
-                [read.page.content for read in pages], [read.page.hints for read in pages]
-            )
-            names = source.names([read.page for read in pages])
-            judged = _judge(source, [read.page for read in pages], site, chosen, prior)
+            read_pages = [read.page for read in pages]
+            site = gather(read_pages)
+            names = source.names(read_pages)
+            judged = _judge(source, read_pages, site, chosen, prior)
             for read, of_page in zip(pages, judged, strict=True):
                 yield from page_records(
                     read,

@@ -83,7 +83,7 @@ class ExperimentSite:
     def own_labels(self, method: str) -> Kept:
         """Return the learner's labels of the pages' blocks by another method."""
         learner = SiteLearner(self.name, LearningOptions(labels=method), self.prior)
-        site = gather([page.content for page in self.pages], [page.hints for page in self.pages])
+        site = gather(self.pages)
         probabilities = learner.label(self.pages, site).probabilities
         return np.split(
             probabilities >= 0.5, np.cumsum([len(page.content.blocks) for page in self.pages])[:-1]

@@ -9,8 +9,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from contentspider.ground.addresses import absolute, join, split_address
-from contentspider.page.input.body import decode, is_binary
-from contentspider.page.input.files import HTML_BEGINNING
+from contentspider.page.input.body import HTML_BEGINNING, decode, is_binary
 from contentspider.site.own.readers.markdown import plain, plain_lines
 from contentspider.site.own.readers.reading import MAX_BODY_BYTES, join_lines, own_text
 from contentspider.site.own.readers.versions import is_llms, page_address

@@ -16,7 +16,7 @@ from lxml import etree
 
 from contentspider.page.about.authors import author_names
 from contentspider.page.about.dates import parse_date
-from contentspider.page.input.page import Page
+from contentspider.page.input.page import page_of_markup
 from contentspider.page.words.tidy import tidy
 from contentspider.site.own.texts import MAX_CHARS, MAX_TITLE_CHARS, OwnText
 
@@ -127,7 +127,7 @@ def text_of(markup: str) -> str:
     markup = markup[:MAX_MARKUP_CHARS]
     if not MARKUP.search(markup):
         return join_lines(markup.splitlines())
-    return join_lines(block.text for block in Page.from_html(markup).content.blocks)
+    return join_lines(block.text for block in page_of_markup(markup).content.blocks)
 
 
 def join_lines(lines: Iterable[str]) -> str:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from contentspider.ground.address_keys import address_key
 from contentspider.ground.addresses import absolute, split_address
 from contentspider.page.about.front_matter import split_front_matter
-from contentspider.page.input.body import decode, is_binary
-from contentspider.page.input.files import HTML_BEGINNING
-from contentspider.page.input.page import Page
-from contentspider.site.own.matching import address_key
+from contentspider.page.input.body import HTML_BEGINNING, decode, is_binary
+from contentspider.page.input.page import page_of_markup
 from contentspider.site.own.readers.markdown import plain_lines
 from contentspider.site.own.readers.reading import MAX_MARKUP_CHARS, join_lines, own_text
 from contentspider.site.own.texts import MAX_CHARS, OwnText
@@ -120,7 +119,7 @@ class Version:
         if is_binary(body) or not HTML_BEGINNING.match(body[:1_000]):
             return []
         markup = decode(body[: 4 * MAX_MARKUP_CHARS], content_type)[:MAX_MARKUP_CHARS]
-        page = Page.from_html(markup, url=url)
+        page = page_of_markup(markup, url)
         canonical = absolute(url, page.hints.canonical)
         if not canonical or address_key(canonical) == address_key(url):
             return []
