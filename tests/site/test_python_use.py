@@ -126,7 +126,20 @@ def test_long_page_says_how_much_it_does_not_show() -> None:
 NAMES = ["/saved/a.html", "pages/a.html", "a.html.gz", "https://example.org/", "file:///a", "C:\\a"]
 
 
-@pytest.mark.parametrize("text", [*NAMES, '{"a": 1}', '[{"a": 1}]', '{"a": 1}\n{"a": 2}\n'])
+@pytest.mark.parametrize("name", NAMES)
+def test_text_that_is_a_name_is_an_error_and_such_a_body_is_a_page(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for read in (Page.from_html, extract_html):
+        with pytest.raises(NotHTMLError):
+            read(name)
+    assert [block.text for block in Page.from_html(name.encode()).content.blocks] == [name]
+    (tmp_path / "Tea").touch()
+    monkeypatch.chdir(tmp_path)
+    assert [block.text for block in Page.from_html("Tea").content.blocks] == ["Tea"]
+
+
+@pytest.mark.parametrize("text", ['{"a": 1}', '[{"a": 1}]', '{"a": 1}\n{"a": 2}\n'])
 def test_text_that_is_no_page_is_an_error_at_each_entry(text: str, tmp_path: Path) -> None:
     for html in (text, text.encode()):
         for read in (Page.from_html, extract_html):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -66,7 +65,6 @@ MAX_DEPTH = 2_048
 END_OF_PAGE = re.compile(rb"</html\s*>", re.IGNORECASE)
 END_TAGS = re.compile(rb"</(?:html|body)\s*>", re.IGNORECASE)
 
-# Parsed in place of an empty body, for which lxml returns no tree.
 # The elements that begin within others and end them (HTML, 13.2.6.4.7), although their end tags are
 # missing. libxml2 ends those that are not here.
 ENDED_BY = {
@@ -75,6 +73,7 @@ ENDED_BY = {
     **dict.fromkeys(("rb", "rtc"), ("rb", "rt", "rp", "rtc")),
 }
 MAY_LACK_ENDS = re.compile(rb"<(?:d[dt]|r[bpt])\b", re.IGNORECASE)
+# Parsed in place of an empty body, for which lxml returns no tree.
 EMPTY_HTML = b"<html></html>"
 # The ASCII characters that `str.strip` removes.
 SPACE = b"\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f "
@@ -183,7 +182,7 @@ def check_html(html: bytes | str) -> None:
         raise NotHTMLError(
             "the body is not HTML, but a binary file, a feed, a sitemap or JSON: leave it out"
         )
-    if name := _name_in(body):
+    if isinstance(html, str) and (name := _name_in(html)):
         is_address = name.startswith(("http://", "https://"))
         raise NotHTMLError(
             f"{name} is an address, not HTML: give the body of its response, or crawl it"
@@ -192,15 +191,10 @@ def check_html(html: bytes | str) -> None:
         )
 
 
-def _name_in(body: bytes) -> str:
-    """Return the path or the address that a body consists of; "" for any other body."""
-    if len(body) > MAX_NAME_CHARS or b"<" in body:
-        return ""
-    text = body.decode("utf-8", "replace").strip()
-    with suppress(ValueError):  # a NUL
-        if NAME.fullmatch(text) or os.path.isfile(text):  # noqa: PTH113 - of Path it may raise
-            return text
-    return ""
+def _name_in(html: str) -> str:
+    """Return the path or the address that a text consists of; "" for any other text."""
+    text = html.strip() if len(html) <= MAX_NAME_CHARS else ""
+    return text if NAME.fullmatch(text) else ""
 
 
 def _is_data(body: bytes) -> bool:
