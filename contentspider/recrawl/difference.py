@@ -6,7 +6,7 @@ import difflib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from hashlib import blake2b
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -20,17 +20,25 @@ MAX_WORDS = 5_000
 
 def text_hash(page: Page) -> str:
     """Return a hash of a page's whole text, 32 hexadecimal digits; it does not need a model."""
-    text = "\n".join(block.text for block in page.content.blocks)
-    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+    return _hash_of_lines((block.text for block in page.content.blocks), 16)
 
 
 def layout_hash(page: Page) -> str:
     """Return a hash of the places of a page's text, 16 hexadecimal digits: of all tag paths, and of
     the person's corrections that were found there.
     """
-    paths = "\n".join(block.path for block in page.content.blocks)
-    paths += f"\n{page.corrections}" if page.corrections else ""
-    return blake2b(paths.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+    corrections = [str(page.corrections)] if page.corrections else []
+    return _hash_of_lines(chain((block.path for block in page.content.blocks), corrections), 8)
+
+
+def _hash_of_lines(lines: Iterable[str], size: int) -> str:
+    """Return the hash, of *size* bytes, of *lines* with line breaks between them. The lines are
+    never in memory together: the paths of a hostile page take a gigabyte.
+    """
+    digest = blake2b(digest_size=size)
+    for number, line in enumerate(lines):
+        digest.update(("\n" * bool(number) + line).encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()
 
 
 def change_ratio(old: str, new: str) -> float:
