@@ -424,7 +424,7 @@ class ItemRecorder:
         elif is_new and hand.page_id:
             item = None
             if number is not None:
-                number, item = book.items.by_our_names(number, hand.names)
+                number, item = book.items.by_our_names(number, hand.names, line)
             is_left_out = reason == UNCHANGED or hand.key is None
             book.visits.take_item(hand.page_id, item, number, hand.text, is_left_out)
         return is_new

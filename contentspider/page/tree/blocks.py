@@ -36,8 +36,8 @@ __all__ = ["Block", "PageBlocks", "common_element", "element_key", "new_walker",
 
 # On a page with fewer visible characters, hidden text counts as visible: a script reveals it.
 SHOWN_CHARS = 250
-# The limit only bounds the memory of a hostile page: a block takes 2 kB.
-MAX_BLOCKS = 100_000
+# The limit only bounds the memory of a hostile page: a block takes up to 3.5 kB.
+MAX_BLOCKS = 80_000
 
 
 class Surroundings(NamedTuple):

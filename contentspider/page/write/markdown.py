@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from io import StringIO
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -529,7 +530,7 @@ def _escape_signs(text: str, is_whole: bool) -> str:
     lone = _Lone(text) if is_whole else None
     plain = _plain_brackets(text, is_whole) if "[" in text else frozenset()
     addresses = list(ADDRESS.finditer(text))[::-1] if "://" in text else []
-    pieces: list[str] = []
+    escaped = StringIO()  # a list of pieces would take ten times the memory
     end = 0
     for sign in ESCAPED.finditer(text):
         place = sign.start()
@@ -542,13 +543,16 @@ def _escape_signs(text: str, is_whole: bool) -> str:
             before = text[end : found.start()]
             if before.endswith("\\"):
                 before += "\\"
-            pieces += [before[:-1] + "\\<" if sign[0] == "<" else before, f"<{found[0]}>"]
+            escaped.write(before[:-1] + "\\<" if sign[0] == "<" else before)
+            escaped.write(f"<{found[0]}>")
             end = found.end()
         if place >= end:
-            pieces += [text[end:place], *(f"\\{character}" for character in sign[0])]
+            escaped.write(text[end:place])
+            for character in sign[0]:
+                escaped.write(f"\\{character}")
             end = sign.end()
-    pieces.append(text[end:])
-    return "".join(pieces)
+    escaped.write(text[end:])
+    return escaped.getvalue()
 
 
 def _in_link(text: str) -> str:

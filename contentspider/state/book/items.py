@@ -270,11 +270,15 @@ class Items:
         query = "SELECT 1 FROM facts WHERE name = ?"
         return self._database.row(query, (REFILLED_FACT,)) is not None
 
-    def by_our_names(self, number: int, names: Mapping[str, str] | None) -> Released:
+    def by_our_names(
+        self, number: int, names: Mapping[str, str] | None, line: bytes | None = None
+    ) -> Released:
         """Return the item in a line with our field names, and the number of its content. *names*
-        are the names that the item has for them. Raises one of `DAMAGE`.
+        are the names that the item has for them. The *line* is read if it is not given.
+        Raises one of `DAMAGE`.
         """
-        item = _by_our_names(json.loads(self._contents.get(number)), names or {})
+        line = self._contents.get(number) if line is None else line
+        item = _by_our_names(json.loads(line), names or {})
         if names:
             line = json_text(item).encode("utf-8", "replace")
             number = self._contents.put(ITEM, line, number)
