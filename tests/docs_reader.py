@@ -111,13 +111,16 @@ class Reader:
             self.run_commands(block)
 
     def end(self) -> None:
-        """Run the dialogues of the page, and its project of Scrapy's."""
+        """Run the dialogues of the page, its project of Scrapy's, and its file of sites."""
         if self.dialogues:
             self.write("dialogues.txt", self.dialogues)
             self.run(self.python, "-m", "doctest", "dialogues.txt")
             del self.unread["dialogues.txt"]
         if any(file.endswith(".py") for file in self.unread):
             self.run_project()
+        if "sites.toml" in self.unread:
+            self.run(*BASH, "contentspider run sites.toml")
+            self.read("sites")
         assert not self.unread, f"nothing on the page reads {', '.join(self.unread)}"
 
     def write(self, name: str, text: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import re
 import subprocess
 import sys
@@ -24,6 +25,7 @@ from contentspider.crawl.base.options import (
 from contentspider.crawl.spider.spider import SiteSpider
 from contentspider.index.operations import open_index
 from contentspider.run.flags import CRAWL_FLAGS, FLAGS
+from contentspider.site.models.item import RecordFields
 from tests.conftest import ROOT
 
 if TYPE_CHECKING:
@@ -107,6 +109,13 @@ def test_every_item_field_is_documented() -> None:
     assert re.findall(
         r"^\| `(\w+)`", (ROOT / "docs" / "items.md").read_text(), re.MULTILINE
     ) == list(ContentItem.__dataclass_fields__)
+
+
+def test_documented_record_of_a_listing_has_the_fields_of_records() -> None:
+    page = (ROOT / "docs" / "items.md").read_text()
+    section = page.partition("## Records of listings")[2]
+    (record,) = re.findall(r"^(\{.*\})$", section.partition("\n## ")[0], re.MULTILINE)
+    assert list(json.loads(record)) == list(RecordFields.__annotations__)
 
 
 def test_every_stat_is_documented() -> None:
