@@ -12,6 +12,7 @@ import pytest
 
 from contentspider.ground.errors import StateError
 from contentspider.page.input.page import Page
+from contentspider.state.address_state import AddressState
 from contentspider.state.book.book import Book, Run
 from contentspider.state.book.database import BookFullError
 from contentspider.state.book.items import ItemBinding
@@ -178,6 +179,17 @@ def test_book_without_durability_keeps_each_change(path: Path) -> None:
     again = killed(book)
     assert (again.path, again.runs.fact("a")) == (path, 1)
     again.close()
+
+
+def test_request_again_for_another_route_of_a_document_has_its_own_address() -> None:
+    with Book(":memory:") as book:
+        row = book.frontier.enqueue(b"a", "http://x/", 0, "{}")
+        book.frontier.queue.take()
+        book.frontier.finish(row, AddressState.RELEASED)
+        other = book.frontier.enqueue(b"a", "http://x/#/tea", 0, "{}", True)
+        taken = book.frontier.queue.take()
+        assert taken is not None and (taken[0], taken[1]) == (other, "http://x/#/tea")
+        assert book.frontier.enqueue(b"a", "http://x/", 0, "{}", True) == row != other
 
 
 def test_memory_book_writes_no_files(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -167,10 +167,11 @@ class Frontier:
             return added
         if not again and self.knows(fingerprint):
             return 0
-        query = "SELECT number, state FROM addresses WHERE fingerprint = ?"
-        row, before = self._database.row(query, (fingerprint,))
-        if row != source_row and before in (QUEUED, TAKEN):
-            # Two requests for one address with other cookies or headers: both are sent.
+        query = "SELECT number, state, url FROM addresses WHERE fingerprint = ?"
+        row, before, stored_url = self._database.row(query, (fingerprint,))
+        if row != source_row and (before in (QUEUED, TAKEN) or (again and url != stored_url)):
+            # Two requests for one address with other cookies or headers: both are sent. So are
+            # those of two routes of one document, whose row has one address.
             return self._insert(fingerprint + os.urandom(8), url, priority, request)
         self._do(
             "UPDATE addresses SET state = ?, priority = ?, reason = NULL WHERE number = ?",
