@@ -182,14 +182,16 @@ def test_book_without_durability_keeps_each_change(path: Path) -> None:
 
 
 def test_request_again_for_another_route_of_a_document_has_its_own_address() -> None:
-    with Book(":memory:") as book:
-        row = book.frontier.enqueue(b"a", "http://x/", 0, "{}")
-        book.frontier.queue.take()
-        book.frontier.finish(row, AddressState.RELEASED)
-        other = book.frontier.enqueue(b"a", "http://x/#/tea", 0, "{}", True)
-        taken = book.frontier.queue.take()
-        assert taken is not None and (taken[0], taken[1]) == (other, "http://x/#/tea")
-        assert book.frontier.enqueue(b"a", "http://x/", 0, "{}", True) == row != other
+    book = Book(None)
+    book.begin_run()
+    row = book.frontier.enqueue(b"a", "http://x/", 0, "{}")
+    book.frontier.queue.take()
+    book.frontier.finish(row, AddressState.RELEASED)
+    other = book.frontier.enqueue(b"a", "http://x/#/tea", 0, "{}", True)
+    taken = book.frontier.queue.take()
+    assert taken is not None and (taken[0], taken[1]) == (other, "http://x/#/tea")
+    assert book.frontier.enqueue(b"a", "http://x/", 0, "{}", True) == row != other
+    book.close(delete=True)
 
 
 def test_memory_book_writes_no_files(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
