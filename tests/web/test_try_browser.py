@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -156,7 +157,9 @@ def test_stopped_server_ends_its_jobs(tmp_path: Path) -> None:
             with urlopen(f"{address}try", form, timeout=30) as job:  # noqa: S310
                 followed = urlopen(f"{job.url}/events", timeout=60)  # noqa: S310
             assert asked.wait(60)
-            [server] = [one for one in psutil.Process().children() if "serve" in one.cmdline()]
+            running = psutil.process_iter(["ppid", "cmdline"])  # has no command of an ended one
+            children = [one for one in running if one.info["ppid"] == os.getpid()]
+            [server] = [one for one in children if "serve" in (one.info["cmdline"] or ())]
             crawls = server.children()
             assert crawls
             server.terminate()
