@@ -1,4 +1,15 @@
-"""contentspider learns a website's main content from its own pages, and crawls it to items."""
+"""contentspider learns a website's main content from its own pages, and crawls it to items.
+
+- A single page: `extract_html` returns its content, an `Extraction`.
+- A site: `SiteLearner` learns it from several `Page` objects. Its `SiteModel` returns an
+  `Extraction` of each page. `LearningOptions`, `Overrides` and `Prior` change what it learns.
+- Scrapy projects: `Addon`, `ContentItem`, `bind`, `links` and `page_of`, which returns a
+  `TaggedPage` of `TaggedBlock` objects.
+- Batches of rows in data engines: `sample_column`, `learn_column` and `extract_column`.
+
+These names, and the modules that the documentation names, are for your programs; other modules may
+change in each version. See docs/python.md.
+"""
 
 from __future__ import annotations
 

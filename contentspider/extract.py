@@ -230,7 +230,10 @@ def _site_items(
     if known.model:
         site = known.model.site
     elif not is_alone:
-        known = known._replace(model=_learn(site, options, watch.watch(pages, "learning from")))
+        model = _learn(site, options, watch.watch(pages, "learning from"))
+        known = known._replace(model=model)
+        if model.quality:
+            failures.quality[site] = model.quality
     left_out, check = 0, _FieldCheck(options.own_fields)
     effects = OverrideEffects(known.overrides or Overrides(()))
     for page in watch.watch(pages, "extracting"):
@@ -309,7 +312,7 @@ def extract_paths(
 
     Files that are left out are noted in *failures*: documents in folders, files that cannot be read
     or are not HTML, and pages and documents without text. A page is also noted there if a
-    site's model drops its prose.
+    site's model drops its prose, and a site that is learned with its quality.
     """
     options, failures = options or LearningOptions(), failures or Failures()
     singles: dict[Path, list[Path]] = {}

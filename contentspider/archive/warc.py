@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     Headers = Callable[[str], str | None]
 
 MAX_PAGE_BYTES = 50_000_000
+ETAG = re.compile(r'(?:W/)?"[^"]*"')
+MAX_VERSION_CHARS = 2_000
 MARKUP = re.compile(rb"(?:\xef\xbb\xbf)?\s*<")
 # Records about others.
 DESCRIPTIONS = ("request", "metadata", "warcinfo")
@@ -178,7 +180,8 @@ def _revisit(record: _Record) -> StoredPage | None:
     content_type = record.http("Content-Type") if record.http is not None else None
     if record.status not in REVISITED or not (content_type is None or is_html(content_type)):
         return None
-    keys = _keys("WARC-Refers-To", "WARC-Refers-To-Target-URI", "WARC-Refers-To-Date", record)
+    names = "WARC-Refers-To", "WARC-Refers-To-Target-URI", "WARC-Refers-To-Date"
+    keys = _keys(*names, record) + _versions(record, names[1])
     return _page(record, content_type)._replace(kind=REVISIT, keys=keys)
 
 
@@ -222,7 +225,8 @@ def _page(record: _Record, content_type: str | None) -> StoredPage:
         content_type,
         record.headers("WARC-Date") or "",
         kind=BROKEN,
-        keys=_keys("WARC-Record-ID", "WARC-Target-URI", "WARC-Date", record),
+        keys=_keys("WARC-Record-ID", "WARC-Target-URI", "WARC-Date", record)
+        + _versions(record, "WARC-Target-URI"),
     )
 
 
@@ -241,6 +245,17 @@ def _keys(record_id: str, uri: str, date: str, record: _Record) -> tuple[str, ..
         record.headers("WARC-Payload-Digest"),
     )
     return tuple(key.strip() for key in keys if key)
+
+
+def _versions(record: _Record, uri: str) -> tuple[str, ...]:
+    """Return the keys of a page that its server can call unmodified: of its version at its address,
+    which a header has. A revisit may have the version that was asked about.
+    """
+    address, http = _address(record.headers(uri)), record.http or (lambda name: None)
+    tags = http("ETag") or record.headers("WARC-Etag") or ""
+    time = http("Last-Modified") or record.headers("WARC-Last-Modified") or ""
+    versions = [*ETAG.findall(tags[:MAX_VERSION_CHARS]), *filter(None, [time.strip()])]
+    return tuple(f"{version} {address}" for version in versions if address)
 
 
 def _decode_body(body: bytes, transfer: str, encodings: str) -> bytes:

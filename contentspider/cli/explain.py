@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from contentspider.cli.command import MODELS, STATE_DIR, argument, command
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from contentspider.site.models.model import SiteModel
     from contentspider.site.own.texts import OwnText
     from contentspider.state.stores.knowledge import Knowledge
+    from contentspider.state.stores.models import ModelStore
 
 MAX_EXPLAINED = 5
 SHOWN_CHARS = 90
@@ -43,6 +45,7 @@ class _Site(NamedTuple):
     "explain",
     argument("URL", "the page's address, or the file of a saved page"),
     argument("[TEXT]", "a part of the text in question; without it all texts are listed"),
+    argument("--folder DIR", "the folder of the site that a saved page is of", Path),
     argument("--crawl CRAWL", "which crawl, as in 'changes' (default: any that has the page)"),
     argument("--allow-private", "fetch from private networks, too"),
     MODELS,
@@ -94,20 +97,27 @@ def explain(options: argparse.Namespace) -> None:
 
 
 def _saved(options: argparse.Namespace) -> _Site | None:
-    """Return the page in a file, with the other files of its folder; None if the file does not
-    exist.
+    """Return the page in a file, with the other files of its site's folder; None if the file does
+    not exist. With a folder the file may be named by its path below it, as items name it.
     """
-    from pathlib import Path
-
     from contentspider.page.input.files import html_files, read_pages
     from contentspider.site.learn.learner import SiteLearner
     from contentspider.state.stores.models import open_models
 
     file = Path(options.url)
+    if options.folder and not file.is_file():
+        file = options.folder / file
+        if not file.is_file():
+            raise ContentSpiderError(f"{options.url} is no file below {options.folder}")
     if not file.is_file():
         return None
-    folder, site = file.parent, file.absolute().parent.name
     store = open_models(options.models, options.state_dir)
+    folder = (options.folder or _folder_of_site(file, store)).resolve()
+    file, site = file.resolve(), folder.name
+    if not file.is_relative_to(folder):
+        raise ContentSpiderError(
+            f"{file} is not in the folder {folder}: give the one that it is in"
+        )
     overrides = store.overrides(site)
     page = next(read_pages(folder, [file], overrides=overrides), None)
     if page is None or not page.content.blocks:
@@ -117,10 +127,26 @@ def _saved(options: argparse.Namespace) -> _Site | None:
     others = learner.sample(read_pages(folder, files, overrides=overrides))
     model = store.load(site) or (learner.fit([page, *others]) if others else None)
     say(
-        f"{file}: compared with {counted(len(others), 'pages')} in {folder}"
-        + ("" if model else "; the general prior judges a page alone")
+        f"{options.url}: compared with {counted(len(others), 'pages')} in {folder} (--folder names"
+        " another)" + ("" if model else "; the general prior judges a page alone")
     )
     return _Site(page, site, [page, *others], model=model)
+
+
+def _folder_of_site(file: Path, store: ModelStore) -> Path:
+    """Return the folder of the site that a saved page is of: the nearest one whose name is that of
+    a known site, or else the outermost below the current folder with pages of its own, beyond the
+    page's folder.
+    """
+    from contentspider.page.input.files import is_named_page
+
+    known, folders = set(store.sites()), list(file.absolute().parents)[:-1]
+    for folder in folders:
+        if folder.name in known or store.overrides(folder.name) is not None:
+            return folder
+    within = [folder for folder in folders[1:] if Path.cwd() in folder.parents]
+    with_pages = [folder for folder in within if any(map(is_named_page, folder.iterdir()))]
+    return [folders[0], *with_pages][-1]
 
 
 def _crawled(options: argparse.Namespace) -> _Site | None:

@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from contentspider.site.models.record import OptionalFields
 
 
+MAX_SITES = 5  # whose quality is printed
+
+
 def folder(text: str) -> Path:
     """Return the folder that an option names; a URL is an error."""
     if is_url(text):
@@ -90,6 +93,7 @@ def extract(options: argparse.Namespace) -> int:
     names = [output for output in outputs if output != STDOUT]
     if names or written > 1:
         say(counted(written, "pages") + (f" -> {', '.join(names)}" if names else ""))
+    _tell_quality(failures)
     _tell(failures)
     if failures.files or failures.pages or failures.lost.is_large:
         return Outcome.INCOMPLETE
@@ -113,6 +117,17 @@ def _write(items: Iterator[dict[str, object]], targets: Sequence[str], kind: str
         for output in outputs if written else ():
             output.write(records)
     return written
+
+
+def _tell_quality(failures: Failures) -> None:
+    """Print how good the learned models probably are, the worst first."""
+    worst = sorted(failures.quality.items(), key=lambda pair: pair[1].f1)
+    for site, quality in worst[:MAX_SITES]:
+        say(f"quality: {printable(site)} {quality}")
+        for template in quality.doubtful:
+            say(f"         doubtful: {printable(str(template))} (contentspider report shows pages)")
+    if len(worst) > MAX_SITES:
+        say(f"quality: {len(worst) - MAX_SITES} more sites, which are better")
 
 
 def _tell(failures: Failures) -> None:

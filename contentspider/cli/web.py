@@ -159,13 +159,15 @@ def _access(host: str, options: argparse.Namespace) -> tuple[list[str], str]:
 
 
 def _serve(app: Starlette, host: str, port: int, path: str) -> None:
-    """Run a web application at an address until Ctrl-C, and print the address with a *path*."""
+    """Run a web application at an address until Ctrl-C, and print the address with a *path* as soon
+    as it answers.
+    """
     from contentspider.web.server import run
 
     listener = _listen(host, port)
     host, port = listener.getsockname()[:2]
-    say(f"http://{f'[{host}]' if ':' in host else host}:{port}{path} (Ctrl-C ends it)")
-    run(app, listener)
+    address = f"http://{f'[{host}]' if ':' in host else host}:{port}{path}"
+    run(app, listener, lambda: say(f"{address} (Ctrl-C ends it)"))
 
 
 def _parse_address(text: str) -> tuple[str, int]:
@@ -244,8 +246,8 @@ def annotate(options: argparse.Namespace) -> None:
         f"{counted(len(session.extractions), 'pages')}, {len(session.done)} of them done ->"
         f" {collected.folder}"
     )
-    say(f"http://{LOOPBACK[0]}:{listener.getsockname()[1]}/ (Ctrl-C ends it)")
-    run(app, listener)
+    address = f"http://{LOOPBACK[0]}:{listener.getsockname()[1]}/"
+    run(app, listener, lambda: say(f"{address} (Ctrl-C ends it)"))
 
 
 @command(

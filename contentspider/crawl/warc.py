@@ -12,13 +12,14 @@ from scrapy import Request, signals
 from scrapy.exceptions import NotConfigured
 
 from contentspider.crawl.base.engine import Component, end_at_start
-from contentspider.crawl.base.meta import LOGIN_META_KEY
+from contentspider.crawl.base.meta import CONDITIONAL_META_KEY, LOGIN_META_KEY
 from contentspider.crawl.base.options import CrawlOptions
+from contentspider.crawl.base.outcomes import NOT_MODIFIED_STATUS
 from contentspider.ground import __version__
 from contentspider.ground.addresses import origin_of, split_address
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.state.files.warc import Exchange, WarcFile
-from contentspider.state.outcome import OUTPUTS_STAT
+from contentspider.state.outcome import OUTPUTS_STAT, REVISITS_STAT
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -61,6 +62,7 @@ class WarcArchive(Component):
             return
         # A session's cookies would let a reader of the file in.
         hidden = {"set-cookie"} if origin_of(response.url) in self._logins else set()
+        is_revisit = response.status == NOT_MODIFIED_STATUS and CONDITIONAL_META_KEY in request.meta
         exchange = Exchange(
             url=response.url,
             method=request.method,
@@ -76,10 +78,13 @@ class WarcArchive(Component):
             ],
             body=response.body,
             address=str(response.ip_address or ""),
+            is_revisit=is_revisit,
         )
         try:
             self.warc.write(exchange)
             self.stats.inc_value("contentspider/warc/written")
+            if is_revisit:
+                self.stats.inc_value(REVISITS_STAT)
         except OSError as error:
             logger.error(
                 f"{self.warc.path} cannot be written ({error.strerror}): it misses all later"

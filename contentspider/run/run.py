@@ -34,7 +34,7 @@ from contentspider.ground.json_text import json_text
 from contentspider.ground.scope import start_problem, with_scheme
 from contentspider.ground.sites import SiteKeys
 from contentspider.ground.terminal import SafeFormatter, printable, say, worded
-from contentspider.ground.useragent import ANONYMOUS
+from contentspider.ground.useragent import ANONYMOUS, are_public
 from contentspider.run import project
 from contentspider.run.flags import CRAWL_FLAGS, FLAGS
 from contentspider.run.results import (
@@ -303,7 +303,8 @@ def _run(settings: Settings, addresses: list[str], options: argparse.Namespace) 
         crawler.signals.connect(write, signal=signals.item_scraped)
     arguments = {flag.name: getattr(options, flag.key) for flag in FLAGS if flag.in_spider}
     crawling = process.crawl(crawler, url=" ".join(addresses), **arguments)
-    if crawler.settings["USER_AGENT"] == ANONYMOUS and not options.own_site:
+    is_anonymous = crawler.settings["USER_AGENT"] == ANONYMOUS
+    if is_anonymous and not options.own_site and are_public(addresses):
         say(
             "contentspider: the owners of the sites cannot reach you: give the address of a web"
             " page or a mailbox with --contact (or set CONTENTSPIDER_CONTACT)"

@@ -19,6 +19,7 @@ from contentspider.state.outcome import (
     LIMITS,
     OUTDATED_STAT,
     PAGES_STAT,
+    REVISITS_STAT,
     ROUTES_LEFT_STAT,
     UNFILLED_STAT,
     Ending,
@@ -185,6 +186,11 @@ def _counts(stats: Mapping[str, Any], items: int, outputs: Sequence[str], models
         if foreign := count("index/foreign"):
             line += f", {foreign:,} left to other crawls (contentspider index verify lists them)"
         lines.append(f"index:  {line}")
+    if revisits := stats.get(REVISITS_STAT, 0):
+        lines.append(
+            f"warc:   {counted(revisits, 'answers')} that pages are unmodified, without their text"
+            " (revisit records): the file of the crawl that fetched these pages has it"
+        )
     lines += _traps(stats)
     return lines
 

@@ -81,6 +81,8 @@ MEANINGS = {
 }
 # The number of outputs (standard output, files, feeds, the WARC file) that could not be written.
 OUTPUTS_STAT = "contentspider/outputs/failed"
+# The number of answers in the WARC file that pages are unmodified.
+REVISITS_STAT = "contentspider/warc/revisits"
 # Why the page of a route (`route_of`) has not been read: the crawl has no browser, or it failed.
 NOT_RENDERED = "not_rendered"
 # Reasons for a failure that may be temporary: network errors, RETRY_HTTP_CODES, a document that

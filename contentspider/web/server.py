@@ -17,7 +17,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from socket import socket
 
     from starlette.applications import Starlette
@@ -33,8 +33,10 @@ MAX_CONNECTIONS = 500
 DESCRIPTOR_SHARE = 0.5
 
 
-def run(app: Starlette, listener: socket) -> None:
-    """Serve an application at a listening socket until the process is told to end."""
+def run(app: Starlette, listener: socket, on_ready: Callable[[], None]) -> None:
+    """Serve an application at a listening socket until the process is told to end. *on_ready* is
+    called when requests are answered.
+    """
     config = uvicorn.Config(
         app,
         http=LimitedProtocol,
@@ -46,7 +48,18 @@ def run(app: Starlette, listener: socket) -> None:
         # After this time the server ends unfinished responses, too.
         timeout_graceful_shutdown=GRACE_SECS,
     )
-    uvicorn.Server(config).run(sockets=[listener])
+    _Server(config, on_ready).run(sockets=[listener])
+
+
+class _Server(uvicorn.Server):
+    def __init__(self, config: uvicorn.Config, on_ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._on_ready = on_ready
+
+    async def startup(self, sockets: list[socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            self._on_ready()
 
 
 def most_connections() -> int:

@@ -17,7 +17,6 @@ from contentspider.ground.counts import counted
 from contentspider.ground.errors import ContentSpiderError, NotEnoughTextError
 from contentspider.ground.fetch import KINDS, Fetched, fetch
 from contentspider.page.input.documents import TYPES as DOCUMENT_TYPES
-from contentspider.page.tree.tags import is_link
 from contentspider.page.write.summary import document_counts, summarise
 from contentspider.rules.extraction import learn_rules
 from contentspider.rules.files import WRITERS, write_rules
@@ -141,7 +140,6 @@ def extract_fetched(fetched: Fetched, site: Site | None = None) -> Result:
     if not page.is_document:
         preview = preview_html(fetched.body, fetched.content_type, extraction)
     options = OptionalFields(images=True)
-    marks = (mark for block in extraction.blocks for _, _, mark in block.spans)
     return Result(
         item=page_fields(page, extraction.site, extraction, extraction.model_version, options),
         blocks=_block_rows(extraction, model),
@@ -149,7 +147,7 @@ def extract_fetched(fetched: Fetched, site: Site | None = None) -> Result:
         summary=_summary(extraction, site),
         quality=str(model.quality) if model is not None and model.quality else "",
         rules=site.rules if site is not None else {},
-        links=sum(map(is_link, marks)),
+        links=sum(block.links for block in extraction.blocks),
     )
 
 

@@ -160,3 +160,38 @@ def test_bombs_are_unpacked_up_to_limit(pack: object) -> None:
     for damaged in (b"?" * 40, packed[:3]):
         with pytest.raises(PackedError):
             unpack(damaged, encoding, 1_000)
+
+
+def test_revisits_of_later_crawls_are_pages_of_the_version_that_was_asked_about(
+    tmp_path: Path,
+) -> None:
+    """The records are in the files of two crawls, and name no date."""
+    old, new = (http(html("a", n)).replace("\r\n\r\n", "\r\n{}\r\n\r\n", 1) for n in (1, 2))
+    time = "Tue, 01 Oct 2024 10:00:00 GMT"
+    earlier = [
+        record("response", 1, old.format('ETag: "old"')),
+        record("response", 1, new.format('ETag: "new"'), Record_ID="<urn:test:9>"),
+        record("response", 3, old.format(f"Last-Modified: {time}")),
+        record("response", 4, old.format('ETag: "other"')),
+    ]
+    refers = {"Refers_To_Target_URI": "https://a.example/1"}
+    unsent = "HTTP/1.1 304 Not Modified\r\n\r\n"
+    date = "2026-01-01T00:00:00Z"
+    later = [
+        record("revisit", 1, unsent, **refers, Etag='"x", "new"', Record_ID="<u:1>", Date=date),
+        record(
+            "revisit", 3, unsent, Last_Modified=time, Refers_To_Target_URI="https://a.example/3",
+            Record_ID="<u:3>", Date=date,
+        ),
+        record("revisit", 5, unsent, **refers, Etag='"other"', Record_ID="<u:5>"),
+    ]  # fmt: skip
+    (tmp_path / "a.warc.gz").write_bytes(b"".join(earlier))
+    (tmp_path / "b.warc.gz").write_bytes(b"".join(later))
+    out = tmp_path / "out"
+    done = archive(f"{tmp_path}/*.warc.gz", out, check=False)
+    found = {(item["url"], item["crawled_at"]): item for item in map(json.loads, items(out))}
+    second = {item["content"] for item in found.values() if item["url"].endswith("/1")}
+    assert ("https://a.example/3", date) in found and ("https://a.example/1", date) in found
+    newest = found["https://a.example/1", date]["content"]
+    assert newest in second and "2" in newest.split("\n")[0]
+    assert "https://a.example/5: " in done.stderr

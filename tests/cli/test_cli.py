@@ -115,7 +115,7 @@ def test_headers_and_cookies_are_sent_only_to_crawled_site(site: Site, tmp_path:
         (["--user-agent", "mine (me@x.org)"], "", r"mine \(me@x.org\)"),
     ],
 )
-def test_user_agent_names_contact_and_its_absence_is_hinted(
+def test_user_agent_names_contact_and_its_absence_on_loopback_is_no_matter(
     options: list[str], contact: str, agent: str, site: Site, tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
@@ -133,8 +133,17 @@ def test_user_agent_names_contact_and_its_absence_is_hinted(
     done = run("crawl", site.url, "--no-sitemaps", *options, cwd=tmp_path)
     assert {*asked} == {asked[0]}
     assert re.fullmatch(agent, asked[0])
-    hints = done.stderr.count("--contact")
-    assert hints == (1 if "Scrapy" in agent else 0)
+    assert "--contact" not in done.stderr
+
+
+def test_anonymous_crawl_of_a_public_host_is_told_to_name_a_contact(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("CONTENTSPIDER_CONTACT", raising=False)
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")  # which refuses the connection
+    options = ("-s", "RETRY_ENABLED=False", "--no-sitemaps")
+    done = run("crawl", "http://example.org/", *options, cwd=tmp_path, check=False)
+    assert done.stderr.count("--contact") == 1
 
 
 @pytest.mark.parametrize("contact", ["me", "me@x.org (and more)", "a@b\r\nX: 1", "http://x/ y"])

@@ -217,6 +217,32 @@ def test_saved_page_is_explained_with_its_folder_and_alone(
     assert main(["explain", "one/empty.html"]) == 1
 
 
+def test_page_in_a_subfolder_is_of_the_site_of_the_saved_folder(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "report.html").write_text(article(9))  # beside the folder, and no page of the site
+    for number in range(8):
+        folder = tmp_path / ("saved" if number < 2 else f"saved/tea/{number}")
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{number}.html").write_text(article(number, SHARE))
+
+    def explained(page: str, *options: str) -> str:
+        assert main(["explain", page, "share this", *options]) == 0
+        return capsys.readouterr().out
+
+    assert "of 8 pages" in explained("saved/tea/5/5.html")
+    assert "of 8 pages" in explained("tea/5/5.html", "--folder", "saved"), "as items name it"
+    assert "of 8 pages" in explained("saved/tea/5/5.html", "--folder", "saved")
+    assert "of 6 pages" in explained("saved/tea/5/5.html", "--folder", "saved/tea")
+    assert main(["explain", "saved/1.html", "--folder", "saved/tea"]) == 1
+    assert main(["explain", "7.html", "--folder", "saved"]) == 1
+    rules = tmp_path / "models/tea" / OVERRIDES
+    rules.parent.mkdir(parents=True)
+    rules.write_text('keep = [".share"]')
+    assert "is kept" in explained("saved/tea/5/5.html"), "the nearest known site"
+
+
 def test_selector_that_would_drop_most_content_is_not_advised() -> None:
     """All texts of the page are in cells without names."""
     texts = [prose(0, part) for part in range(8)]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from contentspider import Prior
+from contentspider import Prior, extract_html
 from contentspider.cli import main
 from contentspider.evaluation.corpora import find_corpora
 from contentspider.extract import extract_paths
@@ -423,3 +423,31 @@ def test_folders_of_the_same_name_are_sites_of_their_own(saved: Path) -> None:
     sites = [item["site"] for item in extract_paths([*roots, saved])]
     assert sites == ["A-html", "B-html", "example.org"]
     assert [item["site"] for item in extract_paths(roots[:1])] == ["html"]
+
+
+def test_quality_of_learned_sites_is_told(
+    example_corpus: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def told(*options: str) -> list[str]:
+        source, output = str(example_corpus), str(tmp_path / "x.jsonl")
+        assert main(["extract", source, "-o", output, *options]) == 0
+        return re.findall(r"F1 (0\.\d+)", capfd.readouterr().err)
+
+    learned = told()
+    assert learned and float(learned[0]) > 0.8
+    assert told("--alone") == []
+
+
+def test_page_has_one_confidence_wherever_it_is_judged_alone(saved: Path) -> None:
+    for number in (2, 3):
+        (saved / f"{number}.html").write_text(article(number))
+
+    def confidences(*sources: str) -> dict[str, float]:
+        lines = run("extract", *sources, cwd=saved.parent).stdout.splitlines()
+        return {item["url"]: item["confidence"] for item in map(json.loads, lines)}
+
+    together = confidences("--alone", str(saved))
+    assert len(together) > 1
+    for url, confidence in together.items():
+        assert extract_html((saved / url).read_bytes(), url).confidence == confidence
+        assert confidences(str(saved / url)) == {url: confidence}

@@ -14,6 +14,7 @@ from scrapy.http import Response
 from scrapy.utils.test import get_crawler
 
 from contentspider.crawl import warc
+from contentspider.crawl.base.meta import CONDITIONAL_META_KEY
 from contentspider.crawl.warc import WarcArchive
 from contentspider.ground.errors import ContentSpiderError
 
@@ -89,6 +90,19 @@ def test_response_is_archived_with_its_request(archived: Archived) -> None:
     assert list(one.response_headers) == [("Content-Type", "text/html")]
     assert one.address == "192.0.2.1"
     assert archived.stat("written") == 1
+
+
+def test_known_pages_that_are_not_sent_are_revisits(archived: Archived) -> None:
+    for status, meta in (
+        (304, {CONDITIONAL_META_KEY: "id"}),
+        (304, {}),
+        (200, {CONDITIONAL_META_KEY: "id"}),
+    ):
+        archived.archive.downloaded(
+            Response("http://e.org/", status=status), Request("http://e.org/", meta=meta)
+        )
+    assert [one.is_revisit for one in archived.file.written] == [True, False, False]
+    assert archived.stat("revisits") == 1
 
 
 def test_missing_response_details_get_default_values(archived: Archived) -> None:

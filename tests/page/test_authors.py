@@ -25,6 +25,11 @@ from contentspider.page.input.page import Page
         ("Ada Byron, Senior Tea Editor", ["Ada Byron, Senior Tea Editor"]),
         ("Ada Byron, Harbour Times", ["Ada Byron, Harbour Times"]),
         ("Byron, Ada", ["Byron, Ada"]),
+        ("Scritto da Ada Byron e Bob Frank", ["Ada Byron", "Bob Frank"]),
+        ("A cura di: Ada Byron, Bob Frank", ["Ada Byron", "Bob Frank"]),
+        ("Escrito por Ada Byron y Bob Frank", ["Ada Byron", "Bob Frank"]),
+        ("Écrit par Ada Byron", ["Ada Byron"]),
+        ("Davide Rossi", ["Davide Rossi"]),
         ("Morgan & Morgan", ["Morgan & Morgan"]),
         ("Center for Tea and Leaves", ["Center for Tea and Leaves"]),
         ("Ada Byron, Head of Tea and Leaves", ["Ada Byron, Head of Tea and Leaves"]),
@@ -69,3 +74,13 @@ def test_author_names_are_bounded_in_count_length_and_time(text: str) -> None:
     assert len(found) <= MAX_AUTHORS
     assert all(len(name) <= MAX_AUTHOR_CHARS for name in found)
     assert time.process_time() - started < 1
+
+
+def test_authors_that_a_page_shows_beside_the_stated_one_are_authors() -> None:
+    """Metadata state the account that published the page, which five people wrote."""
+    names = ("Ada Byron", "Bob Frank", "Cy Doe", "Dee Poe", "Eve Roe")
+    line = ", ".join(f"<a rel=author href=/{name[:3]}>{name}</a>" for name in names)
+    html = f"<meta name=author content='Bob Frank'><h1>Tea</h1><p>Written by {line}</p>"
+    assert Page.from_html(html).metadata.author == names
+    other = html.replace("content='Bob Frank'", "content='Fay Moe'")
+    assert Page.from_html(other).metadata.author == ("Fay Moe",), "others may be of other pages"

@@ -79,6 +79,19 @@ def test_links_code_and_bold_are_marked_as_spans() -> None:
     assert (block.link_chars, block.links, block.bold_chars) == (10, 2, 5)
 
 
+def test_link_within_a_link_counts_once() -> None:
+    """Browsers end the first link there; the parser of saved pages does not."""
+    html = "<p><a href=/by>By <i><a href=/1>Ada</a>, <a href=/2>Bob</a></i></a> <a href=/3>now</a>"
+    (block,) = blocks(html)
+    assert block.text == "By Ada, Bob now"
+    assert (block.link_chars, block.links) == (len("By Ada, Bob") + len("now"), 2)
+    assert [mark for _, _, mark in block.spans if mark != "_"] == ["/by", "/1", "/2", "/3"]
+    (same,) = blocks("<p><a href=/by><i><a href=/1>Ada</a></i></a><b>or <i><b>Bob</b></i></b>")
+    assert (same.link_chars, same.links, same.bold_chars) == (3, 1, 6)
+    around = blocks("<a href=/by><i><a href=/1><p>Ada</p><p>Bob</p></a></i></a>")
+    assert [(block.link_chars, block.links) for block in around] == [(3, 1), (3, 1)]
+
+
 @pytest.mark.parametrize(
     ("address", "is_link"),
     [

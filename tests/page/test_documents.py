@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import zipfile
 from io import BytesIO
 from typing import TYPE_CHECKING
@@ -414,3 +415,19 @@ def test_documents_are_extracted_without_crawl(
 def test_nothing_is_read_without_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "can_read", lambda: False)
     assert read_document(FILES["docx"], "x") is None
+
+
+@pytest.mark.parametrize("is_related", [False, True])
+@pytest.mark.parametrize("styles", [None, "", "<w:styles/>"])
+def test_headings_of_docx_without_styles_are_headings(styles: str | None, is_related: bool) -> None:
+    parts = docx_parts()
+    del parts["word/styles.xml"]
+    if styles is not None:
+        parts["word/styles.xml"] = styles
+    if not is_related:
+        name = "word/_rels/document.xml.rels"
+        parts[name] = re.sub(r'<Relationship Id="rId8"[^>]*>', "", parts[name])
+        assert "styles" not in parts[name]
+    page = page_of("office", zipped(parts))
+    assert [(block.tag, block.text) for block in page.content.blocks][:1] == [("h1", HEADING)]
+    assert TEXT in page.content.blocks[1].text

@@ -247,3 +247,23 @@ def test_date_and_author_of_an_entry_are_not_those_of_the_listing(stated: str, d
     names = page_author(listing, "News", None, is_listing=True)
     assert names == (("Bob Frank",) if stated else ())
     assert page_dates(listing, "News", None, is_listing=False)[0] == (day or "2024-03-01")
+
+
+def test_line_with_several_names_gives_all_of_them() -> None:
+    """The metadata state the first author; the byline, without marks, has all of them."""
+    both = "<p>By {name} and Eve Roe</p>"
+    model = learned(*(page(number, shown="", top=both) for number in range(PAGES)))
+    assert not model.fields[AUTHOR].distrusted
+    stated = item(model, page(40, shown="", top=both))
+    assert stated["author"] == ["Bob Frank", "Eve Roe"]
+    unstated = item(model, page(41, "", shown="", top=both))
+    assert unstated["author"] == ["Cy Doe", "Eve Roe"]
+
+
+def test_learned_place_of_one_link_gives_all_authors_that_are_marked() -> None:
+    one = "<p class=names><a rel=author href=/1>{name}</a> (staff)</p>"
+    model = learned(*(page(number, shown="", top=one) for number in range(PAGES)))
+    assert model.fields[AUTHOR].places
+    two = one.replace("</a>", "</a>, <a rel=author href=/2>Eve Roe</a>")
+    found = item(model, page(41, "", shown="", top=two))
+    assert found["author"] == ["Cy Doe", "Eve Roe"]

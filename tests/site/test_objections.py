@@ -456,6 +456,33 @@ def test_teasers_of_other_pages_fall_with_their_entries_and_heading(
     assert found.tolist() == (in_box & falls).tolist()
 
 
+@pytest.mark.parametrize(
+    "cut",
+    [
+        "{begins} wor\u2026",
+        "{begins} wor...",
+        "{begins} (\u2026)",
+        "{begins} [...] Read more",
+        "{begins} \u2026 <b>Read more \u00bb</b>",
+        "{begins} \u2026 <a href=/{number}>read more</a> (3 min)",
+        "{begins} ... <a href=/{number}>continue {number}: {begins}</a>",
+        "<a href=/{number}>{begins} wor \u2026</a>",
+        "<a href=/{number}>{begins} wor</a>",
+    ],
+)
+@pytest.mark.parametrize("linked", [False, True])
+def test_text_that_is_cut_begins_a_longer_text(cut: str, linked: bool) -> None:
+    """It ends within a word, in signs, or in words that lead to the text, which may have links."""
+    entry = f"<li class=rel><h4>Kind {{number}}</h4><p>{cut}</p></li>"
+    bodies = teased(entry, "<div class=text>{}</div>")
+    word = "<a href=/w>words</a>" if linked else "words"
+    bodies = [body.replace(" and ", f" {word} and ", 1) for body in bodies]
+    site = site_of(bodies)
+    found = objections.teaser(site, np.full(len(site.chars), 0.9, dtype=np.float32))
+    in_box = where(site, lambda slot: "li.rel" in slot or slot.endswith("/h3"))
+    assert found.tolist() == in_box.tolist()
+
+
 def test_heading_that_another_page_repeats_is_no_teaser() -> None:
     long = "What is worth knowing of the many kinds of tea in the world"
     site = site_of(

@@ -104,6 +104,31 @@ def test_warc_records_have_complete_headers(tmp_path: Path) -> None:
     assert body == b"asked"
 
 
+def test_answer_that_a_page_is_unmodified_is_a_revisit(tmp_path: Path) -> None:
+    path = tmp_path / "out.warc.gz"
+    file = WarcFile(path, "test")
+    asked = [("Host", "e.org"), ("If-None-Match", '"v1"')]
+    headers = [("ETag", '"v1"')]
+    unsent = replace(
+        EXCHANGE, request_headers=asked, status="304 Not Modified", response_headers=headers,
+        body=b"", is_revisit=True,
+    )  # fmt: skip
+    file.write(unsent)
+    file.close()
+    with path.open("rb") as opened:
+        found = [(r.rec_headers, r.http_headers) for r in archive.ArchiveIterator(opened)]
+    revisit, answered = found[1]
+    assert revisit.get_header("WARC-Type") == "revisit"
+    assert revisit.get_header("WARC-Profile").endswith("/revisit/server-not-modified")
+    assert revisit.get_header("WARC-Refers-To-Target-URI") == EXCHANGE.url
+    assert revisit.get_header("WARC-Etag") == '"v1"'
+    assert revisit.get_header("WARC-Last-Modified") is None
+    assert revisit.get_header("WARC-Payload-Digest") is None, "it has no payload"
+    assert answered.get_statuscode() == "304" and answered.headers == headers
+    assert found[2][0].get_header("WARC-Concurrent-To") == revisit.get_header("WARC-Record-ID")
+    assert [kind for kind, _, _ in records(path)] == ["warcinfo", "revisit", "request"]
+
+
 def test_file_that_is_not_gzip_is_rejected_and_left_unchanged(tmp_path: Path) -> None:
     path = tmp_path / "out.warc.gz"
     for content in (b"\x1f\x8bno header of gzip's", b"\x1f\x8d", b"x"):

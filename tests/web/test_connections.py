@@ -9,12 +9,15 @@ import socket
 import subprocess
 import sys
 from contextlib import ExitStack, closing, contextmanager, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from contentspider.cli import main
 from tests.processes import Popen
+from tests.sites import article
 
+uvicorn = pytest.importorskip("uvicorn")
 pytest.importorskip("starlette")
 pytest.importorskip("resource")
 
@@ -134,3 +137,26 @@ def test_cookie_is_for_https_only_behind_a_proxy_with_https(tmp_path: Path) -> N
                 (cookie,) = re.findall(rb"(?i)set-cookie: (.*)\r\n", connection.recv(4096))
                 cookies.append(b"secure" in cookie.lower())
     assert cookies == [False, True]
+
+
+@pytest.mark.parametrize("command", ["serve", "annotate"])
+def test_address_is_said_when_requests_are_answered(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "saved").mkdir()
+    for number in range(3):
+        (tmp_path / f"saved/{number}.html").write_text(article(number))
+    said_before: list[str] = []
+    startup = uvicorn.Server.startup
+
+    async def start_and_end(self: Any, *arguments: Any, **options: Any) -> None:
+        said_before.append(capsys.readouterr().err)
+        await startup(self, *arguments, **options)
+        self.should_exit = True
+
+    monkeypatch.setattr(uvicorn.Server, "startup", start_and_end)
+    assert main([command, *(["saved"] if command == "annotate" else []), "--port", "0"]) == 0
+    assert len(said_before) == 1 and "http://127.0.0.1:" not in said_before[0]
+    assert "http://127.0.0.1:" in capsys.readouterr().err

@@ -120,8 +120,8 @@ class TaggedPage:
 
     @cached_property
     def features(self) -> NDArray[np.float32]:
-        """The features of the blocks: one row for each block, one column for each name in
-        `contentspider.page.features.extractor.FEATURE_NAMES`.
+        """The features of the blocks, as an array of float32: one row for each block, one column
+        for each name in `contentspider.page.features.extractor.FEATURE_NAMES`.
         """
         from contentspider.page.features.extractor import FeatureExtractor
 
@@ -129,7 +129,9 @@ class TaggedPage:
 
     @cached_property
     def probabilities(self) -> NDArray[np.float32] | None:
-        """The probability that each block is content. It is None until the site has a model."""
+        """The probability that each block is content, as an array of float32 of the shape (n,) for
+        n blocks. It is None until the site has a model.
+        """
         return None if self.model is None else self.model.probabilities(self.page)
 
 

@@ -16,7 +16,9 @@ MAX_AUTHORS = 20
 MAX_AUTHOR_CHARS = 100
 
 BYLINE = re.compile(
-    r"(?:(?:(?:written|posted|published|reviewed) )?by|von|par|por|di|door|av|автор)"
+    r"(?:(?:(?:written|posted|published|reviewed) )?by|(?:(?:geschrieben|verfasst) )?von"
+    r"|(?:(?:écrit|publié) )?par|(?:(?:escrito|publicado) )?por|di|(?:scritto|pubblicato) da"
+    r"|a cura di|(?:geschreven )?door|(?:skrevet |skriven )?av|автор)"
     r"(?:\s*:\s*|\s+|$)",
     re.IGNORECASE,
 )
@@ -71,6 +73,17 @@ def in_order(text: str) -> str:
     is_name = comma and "," not in given and given.strip() and not NO_PERSON.search(text)
     is_name = is_name and min(len(family.split()), len(given.split())) < 2
     return f"{given.strip()} {family.strip()}" if is_name else text
+
+
+def with_all(names: tuple[str, ...], shown: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the authors that a page shows if they are all *names* and more, else *names*.
+
+    Metadata often have only the account that published the page, and a learned place one link.
+
+    >>> with_all(("Ada Byron",), ("Bob Frank", "Ada Byron")), with_all(("Ada Byron",), ("Bob",))
+    (('Bob Frank', 'Ada Byron'), ('Ada Byron',))
+    """
+    return shown if set(names_key(names)) < set(names_key(shown)) else names
 
 
 @lru_cache(maxsize=4_096)  # the pages of a site have the same names

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from contentspider.ground.addresses import MAX_ADDRESS_CHARS, split_address
-from contentspider.page.about.authors import author_names, in_order
+from contentspider.page.about.authors import author_names, in_order, with_all
 from contentspider.page.about.breadcrumbs import read_section
 from contentspider.page.about.jsonld import (
     MAX_VALUES,
@@ -211,12 +211,14 @@ def _authors(
     site: _SiteNames,
     marks: Sequence[Mark],
 ) -> _Authors:
-    """Return the authors of a page: the stated ones, or, if only the site is stated, the marked."""
+    """Return the authors of a page: the stated ones, or the marked ones if these are more than the
+    stated, or if only the site is stated.
+    """
     names = _stated_author(about, meta_texts, linked, site)
     marked = author_names(_marked_authors(marks)[:MAX_VALUES])
     if all(map(site.has, names)):
         return _Authors(marked or names, marked, ())
-    return _Authors(names, marked, ("author",))
+    return _Authors(with_all(names, marked), marked, ("author",))
 
 
 def _by_field(meta: Mapping[str, list[str]]) -> dict[str, list[str]]:

@@ -44,11 +44,11 @@ def html_files(folder: Path) -> Iterator[Path]:
     or Zstandard, since tools that mirror sites save pages under any name.
     """
     for path in sorted(folder.rglob("*")):
-        if path.is_file() and (_is_named_page(path) or _begins_like_html(path)):
+        if path.is_file() and (is_named_page(path) or _begins_like_html(path)):
             yield path
 
 
-def _is_named_page(path: Path) -> bool:
+def is_named_page(path: Path) -> bool:
     """Tell whether a file has the name of a page, such as ``a.html`` or ``a.html.gz``."""
     name = path.name.lower()
     for suffix in PACKED_SUFFIXES:

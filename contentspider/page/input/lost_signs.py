@@ -1,5 +1,5 @@
 """Mends DOCX and ODT files before the library ``anydoc`` reads them: marks that it drops become
-characters, and text that readers do not see is removed.
+characters, text that readers do not see is removed, and a file without styles gets Word's headings.
 
 Without this, the raised number in 10³ gives 103, Word's non-breaking hyphen in 5‑10 gives 510, a
 tick in the font Wingdings gives nothing, or ``ü``, the base text of ruby is lost (Word) or has its
@@ -20,9 +20,20 @@ from contentspider.page.input.symbol_fonts import characters
 from contentspider.page.tree.tags import raised
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 TEXTS = ("word/document.xml", "word/footnotes.xml", "word/endnotes.xml", "content.xml")
+STYLES = "word/styles.xml"
+WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+# The headings that Word has built in, for a file that uses them, and does not say what they are.
+BUILT_IN = "".join(
+    f'<w:style w:type="paragraph" w:styleId="{style}"><w:name w:val="{name}"/></w:style>'
+    for style, name in [
+        ("Title", "Title"),
+        *((f"Heading{level}", f"heading {level}") for level in range(1, 10)),
+    ]
+)
+BUILT_IN = f'<w:styles xmlns:w="{WORD}">{BUILT_IN}</w:styles>'
 # Files with larger members stay as they are.
 MAX_BYTES = 50_000_000
 LEFT_OUT = (
@@ -45,8 +56,9 @@ READ_SUFFIXES = (".xml", ".rels", "mimetype")
 
 def with_lost_signs(body: bytes) -> tuple[bytes, str]:
     """Return a DOCX or ODT file with raised numbers, non-breaking hyphens and signs of symbol fonts
-    as characters, without its hidden text, readings of ruby, comments and pictures. A file that has
-    nothing to mend, a damaged one and one of another format is returned as it is.
+    as characters, without its hidden text, readings of ruby, comments and pictures; a
+    DOCX file without styles gets those of headings. A file that has nothing to mend, a damaged one
+    and one of another format is returned as it is.
 
     The second value is `LEFT_OUT` if the file is too large or too complex to search, else "".
     """
@@ -65,14 +77,22 @@ def with_lost_signs(body: bytes) -> tuple[bytes, str]:
         texts = {name: _mended_text(members[name]) for name in TEXTS if name in members}
     except etree.XMLSyntaxError:  # also of texts that are nested too deeply for the parser
         return body, LEFT_OUT
+    if _lacks_styles(members):
+        texts[STYLES] = BUILT_IN.encode()
     if not any(texts.values()):
         return body, ""
     members.update((name, text) for name, text in texts.items() if text)
     file = BytesIO()
     with ZipFile(file, "w") as archive:
-        for name in dict.fromkeys(names):
+        for name in dict.fromkeys((*names, *members)):
             archive.writestr(name, members.get(name, b""))
     return file.getvalue(), ""
+
+
+def _lacks_styles(members: Mapping[str, bytes]) -> bool:
+    """Tell whether the *members* of a file are those of a DOCX file that defines no styles."""
+    styles = (member for name, member in members.items() if name.startswith("word/styles"))
+    return TEXTS[0] in members and not any(b":style " in member for member in styles)
 
 
 def _mended_text(member: bytes) -> bytes:

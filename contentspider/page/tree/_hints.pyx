@@ -17,7 +17,7 @@ etree.import_lxml__etree()
 
 
 # A page with more marked dates or authors is a list.
-cdef int MAX_MARKS = 200, MAX_AUTHORS = 3  # `HintElements.above` has room for MAX_MARKS
+cdef int MAX_MARKS = 200, MAX_AUTHORS = 20  # `HintElements.above` has room for MAX_MARKS
 # An author's name is shorter, but an element that is marked as an author may contain the whole page.
 cdef Py_ssize_t MAX_MARK_CHARS = 1_000
 # RDFa properties that mark an own text of the page. Without a vocabulary, "text" and "description"

@@ -143,7 +143,7 @@ cdef class Run:
         cdef Mark mark
         cdef size_t i, kept = 0
         for i in range(self.open_marks.size()):
-            mark = self.open_marks[i]
+            mark = self.open_marks[self.open_marks.size() - 1 - i]
             if mark.part < self.parts:
                 mark.end = self.end
                 self.marks.push_back(mark)
@@ -172,17 +172,25 @@ cdef class Run:
     cdef int give_spans(self, Block block, Elements elements) except -1:
         """Set the spans of the *block* with this run's text, and the counts of its links and of its
         bold characters. Preformatted text only gets the counts.
+
+        A link within a link counts as part of it, and so does bold text within bold text. Marks are
+        in the order of their ends: backwards, a mark comes before those within it.
         """
         cdef Mark mark
         cdef MarkText* text
         cdef Span* span
+        cdef Py_ssize_t linked_from = self.end + 1, bold_from = self.end + 1
+        cdef size_t i
         block.packed_spans = PyBytes_FromStringAndSize(NULL, self.marks.size() * sizeof(Span))
         span = <Span*>PyBytes_AS_STRING(block.packed_spans)
-        for mark in self.marks:
+        for i in range(self.marks.size()):
+            mark = self.marks[self.marks.size() - 1 - i]
             text = &elements.mark_texts[mark.mark]
-            if text.is_bold:
+            if text.is_bold and mark.start < bold_from:
+                bold_from = mark.start
                 block.bold_chars += mark.end - mark.start
-            elif text.is_link:
+            elif text.is_link and mark.start < linked_from:
+                linked_from = mark.start
                 block.link_chars += mark.end - mark.start
                 block.links += 1
             span.start, span.end = <int>mark.start, <int>mark.end

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from contentspider.page.about.authors import with_all
 from contentspider.page.about.visible import visible_section
 from contentspider.site.fields.shown import shown_author, shown_dates
 from contentspider.site.fields.site_fields import AUTHOR, NO_KNOWLEDGE, PUBLISHED, TITLE
@@ -61,19 +62,22 @@ def page_author(
     """Return the authors of a page, () if unknown.
 
     The sources are the same as in `page_dates`. If none of them has an author, the author in the
-    metadata counts, although the site has shown that it is wrong.
+    metadata counts, although the site has shown that it is wrong. Where a source has only some of
+    the authors that the page shows by the general rules, these count.
     """
     metadata = page.metadata
     if page.corrections and page.corrections.author:
         return page.corrections.author
     knowledge = site_fields.of(AUTHOR) if site_fields else NO_KNOWLEDGE
     is_stated = AUTHOR in metadata.stated
-    if is_stated and knowledge.trusts_stated:
-        return metadata.author
     if is_listing:
         return metadata.author if is_stated else ()
-    names = site_fields.author(page) if site_fields else ()
-    return names or shown_author(page, title, knowledge.distrusted_on(page)) or metadata.author
+    if is_stated and knowledge.trusts_stated:
+        names = metadata.author
+    else:
+        names = site_fields.author(page) if site_fields else ()
+    shown = shown_author(page, title, knowledge.distrusted_on(page))
+    return with_all(names, shown) if names else shown or metadata.author
 
 
 def page_section(

@@ -8,7 +8,7 @@ from datetime import date, timedelta
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from contentspider.page.about.authors import name_key
+from contentspider.page.about.authors import name_key, with_all
 from contentspider.page.about.jsonld import title_key
 from contentspider.site.design import design_of, named_steps
 from contentspider.site.fields.list_learning import learn_lists
@@ -20,7 +20,7 @@ from contentspider.site.fields.precision import (
     frequent_places,
     precise_places,
 )
-from contentspider.site.fields.shown import AUTHOR_RULES, DATE_RULES
+from contentspider.site.fields.shown import AUTHOR_RULES, BESIDE, DATE_RULES
 from contentspider.site.fields.site_fields import (
     AUTHOR,
     NO_KNOWLEDGE,
@@ -106,7 +106,10 @@ def _stated_date(page: Page) -> str:
 
 
 def _stated_author(page: Page) -> str:
-    return JOINT.join(page.metadata.author) if AUTHOR in page.metadata.stated else ""
+    if AUTHOR not in page.metadata.stated:
+        return ""
+    shown = AUTHOR_RULES[BESIDE](page, page_title(page))
+    return JOINT.join(with_all(page.metadata.author, shown))
 
 
 def _first_word(text: str) -> str:

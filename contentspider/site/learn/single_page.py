@@ -51,9 +51,14 @@ def extract_html(
 
     For several pages of one site use `SiteLearner`, which compares the pages with each other.
 
-    Bytes are decoded as browsers do it: by the byte order mark, *content_type*, ``meta`` elements,
-    or else by a guess. Links are resolved against the page's address *url*. Raises the errors of
-    `Page.from_html`.
+    *html* is the page as bytes or str. Bytes are decoded as browsers do it: by the byte order mark,
+    *content_type* (the value of the header), ``meta`` elements, or else by a guess. Links are
+    resolved against the page's address *url*. Raises the errors of `Page.from_html`.
+
+    The `Extraction` has the content as str in ``text``, ``markdown`` and ``html``, further fields
+    such as ``title`` (str) and ``authors`` (list of str), and for each of the n blocks of the page
+    whether it is content: ``kept``, an array of bool of the shape (n,), and ``probabilities``, one
+    of float32. ``to_dict`` returns all fields of an item.
 
     >>> from contentspider import extract_html
     >>> html = "<title>Tea</title><nav><a href=/>Home</a></nav><p>Tea is made of leaves and water."

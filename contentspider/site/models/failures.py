@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from contentspider.page.input.page import Page
     from contentspider.site.models.model import SiteModel
     from contentspider.site.models.record import Extraction
+    from contentspider.site.own.quality import Quality
 
 logger = logging.getLogger(__name__)
 
@@ -71,6 +72,7 @@ class Failures:
     failure of a field with each type of error. *files* has the files that are left out, each with
     the reason, and *guessed* those whose encoding was guessed, with the encoding. *ignored* counts
     other files of folders by their endings, and *lost* counts pages that lost their prose.
+    *quality* has how good the models are that were learned, by their sites.
 
     *count* is called with the name of a count to add 1 to: ``fields/failed/NAME/ERROR``,
     ``pages/failed/ERROR``, ``items/unfilled`` and (for the first pages) ``items/unfilled/ADDRESS``.
@@ -84,6 +86,7 @@ class Failures:
         self.guessed: dict[Path, str] = {}
         self.ignored: Counter[str] = Counter()
         self.lost = LostProse()
+        self.quality: dict[str, Quality] = {}
 
     def note_field(self, name: str, page: Page, error: Exception) -> None:
         """Note that a field of a page's item stays empty because of an error."""

@@ -1,11 +1,12 @@
 """Teasers of other pages: the entries of a box such as "Related", within or beside a page's text.
 
-A teaser is the beginning of a text that another page has in full: "Tea is made of leaves ... read
+A teaser is the beginning of a text that another page has in full: "Tea is made of lea... read
 more". The teasers of a listing are its content, so only those on pages with other text count.
 """
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -31,8 +32,11 @@ if TYPE_CHECKING:
     from contentspider.site.arrays import Bools, Floats, Ints
     from contentspider.site.vote.blocks import SiteBlocks
 
-# Characters between the beginning of a text and the link to the whole text.
-ELLIPSIS = " \u2026.[]("
+# What shows that a text is cut, and signs before the link to the whole text.
+ELLIPSIS = re.compile(r"\u2026|\.\.\.")
+SIGNS = " \u2026.[]()"
+# Words such as "Read more" have at most so many characters.
+MORE_CHARS = 60
 # At least this share of a slot of teasers begins texts of other pages.
 TEASERS_SHARE = 0.5
 
@@ -103,9 +107,17 @@ def _leads_to_sample(site: SiteBlocks, prose: Ints) -> Bools:
 
 
 def _beginning(block: Block) -> str:
-    """Return the text before the last link of a block, without an ellipsis at its end."""
-    starts = [start for start, _, mark in block.spans if is_link(mark)]
-    return block.text[: starts[-1] if starts else None].rstrip(ELLIPSIS)
+    """Return the text of a block up to where it is cut: before its last link, or before an ellipsis
+    that is followed by that link or ends the text, with at most `MORE_CHARS` characters between or
+    after them. Without one of these it is the text without signs at its end.
+    """
+    text, end = block.text, len(block.text)
+    links = [(start, stop) for start, stop, mark in block.spans if is_link(mark)]
+    for start, stop in links[-1:]:
+        if start and len(text) - stop <= MORE_CHARS:
+            end = start
+    ellipsis = ELLIPSIS.search(text, max(0, end - MORE_CHARS), end)
+    return text[: ellipsis.start() if ellipsis else end].rstrip(SIGNS)
 
 
 def _entries(site: SiteBlocks, teasers: Bools) -> Bools:

@@ -28,11 +28,17 @@ CHUNK_BYTES = 65_536
 SECRETS = frozenset(["authorization", "cookie", "proxy-authorization"])  # would give access
 # Headers that describe how the body was sent; the stored body has another form.
 TRANSFER = frozenset(["transfer-encoding", "content-length", "connection", "keep-alive"])
+# The profile of a revisit that the server answered by "not modified", and the headers of such
+# records that name the version of the page, as Heritrix writes them.
+NOT_MODIFIED = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
+VALIDATORS = {"if-none-match": "WARC-Etag", "if-modified-since": "WARC-Last-Modified"}
 
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A request and its response. *body* is without Transfer-Encoding, in its Content-Encoding."""
+    """A request and its response. *body* is without Transfer-Encoding, in its Content-Encoding.
+    *is_revisit*: the response says that a page has not changed since it was sent before.
+    """
 
     url: str
     method: str
@@ -43,6 +49,7 @@ class Exchange:
     response_headers: Headers
     body: bytes
     address: str = ""
+    is_revisit: bool = False
 
 
 class WarcFile(LockedFile):
@@ -134,14 +141,35 @@ def _records(exchange: Exchange) -> bytes:
         )
 
     headers = [pair for pair in exchange.response_headers if pair[0].lower() not in TRANSFER]
-    headers.append(("Content-Length", str(len(exchange.body))))
+    if not exchange.is_revisit:  # which has no body
+        headers.append(("Content-Length", str(len(exchange.body))))
     response = StatusAndHeaders(exchange.status, headers, protocol="HTTP/1.1")
     warc_headers = {"WARC-IP-Address": exchange.address} if exchange.address else {}
+    if exchange.is_revisit:
+        warc_headers |= _revisit_headers(exchange)
     sent_headers = [pair for pair in exchange.request_headers if pair[0].lower() not in SECRETS]
     line = f"{exchange.method} {exchange.target} HTTP/1.1"
     request = StatusAndHeaders(line, sent_headers, is_http_request=True)
     writer.write_request_response_pair(
         record("request", exchange.request_body, request),
-        record("response", exchange.body, response, **warc_headers),
+        record(
+            "revisit" if exchange.is_revisit else "response",
+            exchange.body,
+            response,
+            **warc_headers,
+        ),
     )
     return out.getvalue()
+
+
+def _revisit_headers(exchange: Exchange) -> dict[str, str]:
+    """Return the headers of a revisit. The record that has the page may be in another file, so it
+    is named by its address and the version that the request asked about.
+    """
+    asked = {name.lower(): value for name, value in exchange.request_headers}
+    versions = {header: asked[name] for name, header in VALIDATORS.items() if name in asked}
+    return {
+        "WARC-Profile": NOT_MODIFIED,
+        "WARC-Refers-To-Target-URI": exchange.url,
+        **versions,
+    }
