@@ -57,6 +57,7 @@ from contentspider.state.crawls.folder import index_url, state_folder
 from contentspider.state.files.formats import STDOUT, Output
 from contentspider.state.files.warc import check_warc
 from contentspider.state.outcome import (
+    DOUBTED_STAT,
     OUTPUTS_STAT,
     SHUTDOWN,
     Ending,
@@ -221,18 +222,19 @@ def crawl(options: argparse.Namespace) -> int:
     crawler.stats.inc_value("contentspider/monitors/failed", failures)
     crawler.stats.inc_value("contentspider/monitors/warned", len(found) - failures)
     outcome, reasons = decide(stats, remaining, book.stem)
+    for problem in found:
+        say(f"{'failed' if problem.is_failure else 'warning'}: {problem.text}")
+    # Printed last, because its last line says what to do.
     models = chosen.models_dir
     for line in summary(stats, outcome, reasons, remaining, unread, options.output, models):
         say(line)
-    for problem in found:
-        say(f"{'failed' if problem.is_failure else 'warning'}: {problem.text}")
     texts = [problem.text for problem in found]
-    # That nothing was read needs no reason beside why the start addresses were not.
-    told = unread if unread and outcome is Outcome.NOTHING_READ else [*unread, *reasons]
+    accepted = {}
+    if stats.get(DOUBTED_STAT):
+        accepted = _judgement(*decide({**stats, DOUBTED_STAT: 0}, remaining, book.stem), unread)
     record = {
-        "outcome": outcome.name.lower(),
-        "exit_code": int(outcome),
-        "reasons": [printable(worded(reason)) for reason in told],
+        **_judgement(outcome, reasons, unread),
+        "accepted": accepted,
         "warnings": [printable(worded(text)) for text in (*texts, *left_overrides(stats))],
         "indexes": [index_url(url, chosen.state_dir, True) for url in chosen.index],
         "pages": _page_count(book),
@@ -242,6 +244,17 @@ def crawl(options: argparse.Namespace) -> int:
         write_json(Path(options.stats), record)
     _note_result(book, started, outcome, record, getattr(options, "planned", {}))
     return outcome
+
+
+def _judgement(outcome: Outcome, reasons: list[str], unread: list[str]) -> dict[str, Any]:
+    """Return an outcome, its exit code and its reasons as JSON data. *unread*: see `summary`."""
+    # That nothing was read needs no reason beside why the start addresses were not.
+    told = unread if unread and outcome is Outcome.NOTHING_READ else [*unread, *reasons]
+    return {
+        "outcome": outcome.name.lower(),
+        "exit_code": int(outcome),
+        "reasons": [printable(worded(reason)) for reason in told],
+    }
 
 
 def _note_result(
