@@ -55,14 +55,17 @@ FINE = (COMPLETE, RUNNING)
 
 @dataclass(frozen=True, slots=True)
 class SiteOverview:
-    """The last crawl of a *site*: when it began (*last_crawl*), its *outcome* (as in the summary of
-    a run; else the reason in its book, ``running``, or ``unknown``: the book has no run, or cannot
-    be read), the *pages* that the site has, and the *changes* of each kind that the
-    crawl found.
+    """A *site*, and the last crawl of it, which began at *last_crawl*. *pages* counts the pages of
+    the site, and *changes* the changes of each kind that the crawl found.
 
-    Only crawls of the command line tell the rest: see `SiteResult`. *doubtful* counts its doubtful
-    templates. *index_lag* counts the changed pages that its index does not have yet, of several
-    indexes the most; None: it has no index, or *index_error* says why that is unknown.
+    *outcome* is ``running``, ``unknown`` (the book has no run, or cannot be read), an outcome of
+    `SiteResult`, or for other crawls than those of the command line, which have no `SiteResult`,
+    the reason in the book.
+
+    *index_lag* counts the changed pages that the index of the site does not have yet (of several
+    indexes: that which lacks most). It is None if the site has no index, or if the number is
+    unknown, which *index_error* explains. *doubtful* counts doubtful templates, and *bytes* those
+    of the book. `SiteResult` explains the others.
     """
 
     site: str
