@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from contentspider.ground.atomic import write_json, writing
 from contentspider.ground.errors import DAMAGE, ContentSpiderError
-from contentspider.state.crawls.books import accept_gone, is_hopeless, read_book
+from contentspider.state.crawls.books import accept_gone, crawl_book, is_hopeless, read_book
+from contentspider.state.crawls.export import books
 from contentspider.state.crawls.folder import state_folder
 from contentspider.state.outcome import FINISHED, LIMITS, DoubtfulTemplate, Outcome
 
@@ -242,6 +243,16 @@ def outcome_words(result: SiteResult) -> str:
 def logs_folder(state_dir: str) -> Path:
     """Return the folder with the logs, stats and results of the crawls of many sites."""
     return state_folder(state_dir).absolute() / LOGS
+
+
+def known_sites(state_dir: str = "") -> list[Path]:
+    """Return the paths of the books of all sites. A site whose crawls could not begin has a path,
+    but no file.
+    """
+    ending = ".result.json"
+    results = logs_folder(state_dir).glob(f"*{ending}")
+    tried = {crawl_book(path.name.removesuffix(ending), state_dir) for path in results}
+    return sorted({*books(state_dir), *tried})
 
 
 def result_file(logs: Path, name: str) -> Path:
