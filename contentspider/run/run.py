@@ -9,7 +9,7 @@ import logging
 import os
 import signal
 import sys
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -71,7 +71,7 @@ from contentspider.state.stores.remote import is_url
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from scrapy import Spider
     from scrapy.crawler import Crawler
@@ -322,8 +322,6 @@ def _run(settings: Settings, addresses: list[str], options: argparse.Namespace) 
             " page or a mailbox with --contact (or set CONTENTSPIDER_CONTACT)"
         )
     process.start()
-    for number in (signal.SIGINT, signal.SIGTERM):  # Scrapy's handlers would ignore them now
-        signal.signal(number, signal.default_int_handler)
     if crawling.done() and not crawling.cancelled() and (failure := crawling.exception()):
         logger.debug("the crawl failed", exc_info=failure)
         raise StartError(failure) from failure
@@ -380,7 +378,8 @@ def _is_written(book: Path, output: Output) -> bool:
     raises KeyboardInterrupt, an output stays as it was.
     """
     try:
-        export_items(book, [output])
+        with _signals_raise():
+            export_items(book, [output])
     except KeyboardInterrupt:
         say(f"contentspider: {output.path} was not written, because the crawl was told to end")
         return False
@@ -388,6 +387,20 @@ def _is_written(book: Path, output: Output) -> bool:
         say(f"contentspider: {error}")
         return False
     return True
+
+
+@contextmanager
+def _signals_raise() -> Iterator[None]:
+    """Let signals raise KeyboardInterrupt. Elsewhere at the end of a crawl Scrapy's handlers ignore
+    them: it takes milliseconds, and without it nobody would know how the crawl ended.
+    """
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    handlers = [signal.signal(number, signal.default_int_handler) for number in numbers]
+    try:
+        yield
+    finally:
+        for number, handler in zip(numbers, handlers, strict=True):
+            signal.signal(number, handler)
 
 
 def _checked_options(settings: Settings) -> CrawlOptions:
