@@ -242,7 +242,7 @@ def is_down(outcome: Outcome, stats: Mapping[str, Any]) -> bool:
     """
     if outcome not in (Outcome.NOTHING_READ, Outcome.INCOMPLETE) or pages_read(stats):
         return False
-    if limited_hosts(stats) or stats.get(LOGINS_STAT + "failed"):
+    if limited_hosts(stats):
         return False
     kinds = [
         name.removeprefix(UNREAD_STAT)
