@@ -217,7 +217,8 @@ def status(options: argparse.Namespace) -> None:
     if not options.crawl:
         _show_sites(options)
         return
-    from contentspider.run.overview import known_sites, site_status
+    from contentspider.run.overview import site_status
+    from contentspider.run.results import known_sites
     from contentspider.state.crawls.books import crawl_book
     from contentspider.state.crawls.export import find_crawl
 
@@ -228,7 +229,8 @@ def status(options: argparse.Namespace) -> None:
 
 
 def _show_sites(options: argparse.Namespace) -> None:
-    from contentspider.run.overview import known_sites, overview, overview_lines
+    from contentspider.run.overview import overview, overview_lines
+    from contentspider.run.results import known_sites
 
     sites = overview(known_sites(options.state_dir))
     if options.json:

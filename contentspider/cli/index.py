@@ -119,9 +119,9 @@ def _print_progress(done: int, total: int) -> None:
 
 
 def named_indexes(urls: Sequence[str], state_dir: str) -> list[str]:
-    """Return the URLs of the indexes to search: *urls* without empty texts, else the indexes that
-    the environment names, else those that the project's crawls update, else the default index if it
-    exists.
+    """Return the URLs of the indexes to search, from the first of these sources that has any:
+    *urls* (empty texts do not count), the variable CONTENTSPIDER_INDEX of the environment, the
+    indexes that the crawls of this folder update, and the default index if it exists.
     """
     index_urls = _chosen_indexes(urls)
     if not index_urls:

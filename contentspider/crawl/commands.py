@@ -55,7 +55,7 @@ class _RunCommand(BaseRunSpiderCommand):
             crawlers.append(spider.crawler)
 
         SignalManager(dispatcher.Any).connect(note, signals.spider_opened)
-        super().run(args, opts)  # type: ignore[safe-super] # that of Scrapy's command
+        super().run(args, opts)  # type: ignore[safe-super] # of crawl.Command or runspider.Command
         for crawler in crawlers:
             self.exitcode = self.exitcode or _exit_code(crawler)
 
@@ -69,8 +69,8 @@ class RunSpiderCommand(_RunCommand, runspider.Command):
 
 
 def _exit_code(crawler: Crawler) -> int:
-    """Return the exit code for a crawl that has ended: 0 if it was not durable, since only a book
-    tells what is missing.
+    """Return the exit code of a crawl that has ended. A crawl that is not durable has the code 0,
+    because it has no book, and nothing else knows which pages were not read.
     """
     assert crawler.stats
     if not (crawler.get_extension(BookKeeper) and crawler.settings.getbool(DURABLE)):

@@ -188,8 +188,9 @@ def with_scheme(address: str) -> str:
 
 
 def start_problem(text: str) -> str:
-    """Return why a crawl cannot start from what a person gave as an address, "" if it can: it is no
-    address of a website, or it has no scheme and is a file or folder here, not a public domain.
+    """Return why a crawl cannot start at the address that a person typed, in a sentence; "" if it
+    can. The text may be no address of a website, or the path of an existing file or folder. A
+    public domain such as ``example.org`` is an address, even if a file has the same name.
     """
     address = with_scheme(text)
     is_address = is_web_address(address) and not any(char.isspace() for char in text)

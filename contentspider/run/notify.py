@@ -29,9 +29,10 @@ ADVICE = (
 
 
 class Notifier:
-    """Sends a message to each of the destinations *urls*: texts, or ``{"env": NAME}`` for one that
-    is in the environment. Those that cannot be used are noted as *mistakes*. Raises
-    `ContentSpiderError` if *urls* is no list, or the extra is missing.
+    """Sends messages to destinations. Each entry of *urls* is the URL of a destination, or
+    ``{"env": NAME}``: the environment variable NAME has the URL. A URL that Apprise does not know
+    is added to *mistakes*. Raises `ContentSpiderError` if *urls* is not a list, or if the extra is
+    missing.
     """
 
     def __init__(self, urls: Any, mistakes: Mistakes) -> None:

@@ -14,6 +14,7 @@ from contentspider.ground.terminal import table
 from contentspider.ground.times import clock
 from contentspider.ground.toml import read_toml
 from contentspider.index.marks import changes_behind, sqlite_mark
+from contentspider.run.indexes import indexes_of, project_indexes
 from contentspider.run.report import (
     SHOWN_CHANGES,
     count_words,
@@ -25,15 +26,13 @@ from contentspider.run.results import (
     LOGS,
     RUNNING,
     last_crawl,
-    logs_folder,
     outcome_words,
     read_result,
     result_file,
 )
 from contentspider.state.book.database import is_in_use
-from contentspider.state.crawls.books import KILLED, crawl_book, crawl_status
+from contentspider.state.crawls.books import KILLED, crawl_status
 from contentspider.state.crawls.entries import Entries
-from contentspider.state.crawls.export import books
 from contentspider.state.outcome import FINISHED, Outcome
 
 if TYPE_CHECKING:
@@ -55,14 +54,17 @@ FINE = (COMPLETE, RUNNING)
 
 @dataclass(frozen=True, slots=True)
 class SiteOverview:
-    """The last crawl of a *site*: when it began (*last_crawl*), its *outcome* (as in the summary of
-    a run; else the reason in its book, ``running``, or ``unknown``: the book has no run, or cannot
-    be read), the *pages* that the site has, and the *changes* of each kind that the
-    crawl found.
+    """A *site*, and the last crawl of it, which began at *last_crawl*. *pages* counts the pages of
+    the site, and *changes* the changes of each kind that the crawl found.
 
-    Only crawls of the command line tell the rest: see `SiteResult`. *doubtful* counts its doubtful
-    templates. *index_lag* counts the changed pages that its index does not have yet, of several
-    indexes the most; None: it has no index, or *index_error* says why that is unknown.
+    *outcome* is ``running``, ``unknown`` (the book has no run, or cannot be read), an outcome of
+    `SiteResult`, or for other crawls than those of the command line, which have no `SiteResult`,
+    the reason in the book.
+
+    *index_lag* counts the changed pages that the index of the site does not have yet (of several
+    indexes: that which lacks most). It is None if the site has no index, or if the number is
+    unknown, which *index_error* explains. *doubtful* counts doubtful templates, and *bytes* those
+    of the book. `SiteResult` explains the others.
     """
 
     site: str
@@ -96,16 +98,6 @@ class SiteOverview:
     def doubts(self) -> int | None:
         """The number of doubtful templates and warnings, None if it is unknown."""
         return None if self.doubtful is None else self.doubtful + len(self.warnings)
-
-
-def known_sites(state_dir: str = "") -> list[Path]:
-    """Return the paths of the books of all sites. A site whose crawls could not begin has a path,
-    but no file.
-    """
-    ending = ".result.json"
-    results = logs_folder(state_dir).glob(f"*{ending}")
-    tried = {crawl_book(path.name.removesuffix(ending), state_dir) for path in results}
-    return sorted({*books(state_dir), *tried})
 
 
 def names_in(file: str) -> Collection[str] | None:
@@ -174,7 +166,7 @@ def _seen(book: Path, lags: IndexLags, result: SiteResult | None) -> SiteOvervie
     try:
         with closing(Entries(book)) as entries:
             run, known = entries.last_run(), entries.told() or {}
-            lag, error = lags.of(entries, result.indexes if result else ())
+            lag, error = lags.of(entries, result)
     except (ContentSpiderError, *DAMAGE):
         return SiteOverview(book.stem, None, UNKNOWN, None, {}, bytes=_size(book))
     pages, changes = known.get("pages"), known.get("changes", {})
@@ -184,14 +176,14 @@ def _seen(book: Path, lags: IndexLags, result: SiteResult | None) -> SiteOvervie
     last, is_running = last_crawl(book), is_in_use(book)
     outcome = _outcome(run, is_running, known.get("outcome") or run.reason)
     seen = replace(seen, last_crawl=run.started, outcome=outcome)
+    seen = replace(seen, index_lag=lag, index_error=error)
     if last.is_killed and not is_running:
         is_planned = result is not None and result.file is not None
         resumed = "; the next contentspider run resumes it" * is_planned
         seen = replace(seen, reasons=(f"its last run {KILLED}{resumed}",))
     if result is None:
         return seen
-    due = _due(result, last, is_running)
-    seen = replace(seen, index_lag=lag, index_error=error, due=due)
+    seen = replace(seen, due=_due(result, last, is_running))
     is_of_run = bool(result.ended) and run.started <= str(result.ended)
     if not is_of_run or outcome == RUNNING:  # a later crawl has begun
         return seen
@@ -230,11 +222,17 @@ class IndexLags:
     def __init__(self) -> None:
         self._readers: dict[str, IndexReader] = {}
         self._errors: dict[str, str] = {}
+        self._of_project = cache(project_indexes)  # one project has many crawls
 
-    def of(self, entries: Entries, urls: Sequence[str]) -> tuple[int | None, str]:
-        """Return how many changed pages of a book the indexes at *urls* do not have yet, and why
-        that is unknown (None).
+    def of(self, entries: Entries, result: SiteResult | None) -> tuple[int | None, str]:
+        """Return how many changed pages of a book its indexes do not have yet, and why that is
+        unknown (None). *result* is of the last crawl.
         """
+        try:
+            state_dir = str(entries.path.parent)
+            urls = indexes_of(entries.path.stem, result, state_dir, self._of_project)
+        except ContentSpiderError as error:
+            return None, str(error)
         lags = [self._lag(entries, url) for url in urls if url not in self._errors]
         known = [lag for lag in lags if lag is not None]
         errors = [self._errors[url] for url in urls if url in self._errors]

@@ -14,6 +14,7 @@ from contentspider.ground.counts import counted
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.index.errors import redacted_url
 from contentspider.index.operations import remove_crawl
+from contentspider.run.indexes import indexes_of, project_indexes
 from contentspider.run.overview import names_in
 from contentspider.run.results import LOGS, SiteResult, logs_folder, read_result, result_file
 from contentspider.state.book.database import BookBusyError, is_in_use, remove
@@ -26,7 +27,7 @@ from contentspider.state.stores.remote import open_objects
 from contentspider.state.stores.site_state import SITES, SiteState, note_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from contentspider.state.stores.models import ModelStore
     from contentspider.state.stores.remote import Objects
@@ -57,7 +58,8 @@ def remove_site(name: str, state_dir: str, store: ModelStore) -> Iterator[str]:
     _check(name, result)
     if is_in_use(book):
         raise BookBusyError(f"{book} is in use: its crawl is running")
-    yield from _remove_documents(name, result)
+    indexes = indexes_of(name, result, state_dir, project_indexes)
+    yield from _remove_documents(name, indexes)
     models = _own_models(book, state_dir, store)
     remove(book)
     copies = state_folder(state_dir) / COPIES / name  # of the models of a store's state
@@ -87,7 +89,7 @@ def remove_stored(name: str, objects: Objects) -> Iterator[str]:
     with ExitStack() as on_failure:
         on_failure.callback(state.lease.release)
         with renewed([state.lease], dict, lambda _: None, lambda _: None):
-            yield from _remove_documents(name, result)
+            yield from _remove_documents(name, result.indexes if result else ())
             files = [f"models/{folder}" for folder in _own_stored_models(state, objects)]
             files += [f"{LOGS}/{name}.{ending}" for ending in LOG_ENDINGS]
             count = sum(map(objects.delete_below, files))
@@ -106,8 +108,8 @@ def _own_stored_models(state: SiteState, objects: Objects) -> set[str]:
     return state.model_folders().difference(*used)
 
 
-def _remove_documents(name: str, result: SiteResult | None) -> Iterator[str]:
-    for url in result.indexes if result else ():
+def _remove_documents(name: str, indexes: Sequence[str]) -> Iterator[str]:
+    for url in indexes:
         yield f"{counted(remove_crawl(url, name), 'documents')} of {redacted_url(url)}"
 
 

@@ -10,15 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from contentspider.ground.atomic import write_json, writing
 from contentspider.ground.errors import DAMAGE, ContentSpiderError
-from contentspider.state.crawls.books import accept_gone, is_hopeless, read_book
+from contentspider.state.crawls.books import accept_gone, crawl_book, is_hopeless, read_book
+from contentspider.state.crawls.export import books
 from contentspider.state.crawls.folder import state_folder
-from contentspider.state.outcome import (
-    FINISHED,
-    LIMITS,
-    DoubtfulTemplate,
-    Outcome,
-    without_doubt,
-)
+from contentspider.state.outcome import FINISHED, LIMITS, DoubtfulTemplate, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -125,8 +120,9 @@ class SiteResult:
     updates. If the site is down, *down_since* is the time of the first of the *failures* crawls in
     a row that read nothing. *due* is when ``--due`` crawls it again. *entry* is a digest of the
     site's entry in *file*, the file of sites. *last_failure* is the outcome of the last crawl of a
-    site that is not due, if that crawl was not complete. Times are ISO 8601 in UTC; *log* is a
-    path, or a URL in the store of the site's state.
+    site that is not due, if that crawl was not complete. *accepted* has the outcome, exit code and
+    reasons that the crawl gets if a person accepts that the doubted pages are gone. Times are ISO
+    8601 in UTC; *log* is a path, or a URL in the store of the site's state.
     """
 
     site: str
@@ -153,6 +149,7 @@ class SiteResult:
     entry: str | None = None
     file: str | None = None
     last_failure: str | None = None
+    accepted: dict[str, Any] = field(default_factory=dict)
 
     @property
     def is_failed(self) -> bool:
@@ -192,11 +189,9 @@ class SiteResult:
     def load(cls, record: Mapping[str, Any]) -> SiteResult:
         """Return the result that `dataclasses.asdict` and JSON made a *record* of."""
         doubtful = tuple(DoubtfulTemplate(**template) for template in record["doubtful"])
-        names = ("reasons", "warnings", "indexes")
-        lists = {name: tuple(record.get(name, ())) for name in names}
-        # Earlier versions had no other number than that of the pages read.
+        # Earlier versions counted only the pages that the crawl had read.
         read = record.get("read", record["pages"])
-        return cls(**{**record, **lists, "read": read, "doubtful": doubtful})
+        return cls(**{**_lists(record), "read": read, "doubtful": doubtful})
 
     @classmethod
     def not_due(cls, site: str, due: datetime, before: SiteResult | None) -> SiteResult:
@@ -217,6 +212,12 @@ class SiteResult:
     def failed(cls, site: str, reason: str) -> SiteResult:
         """Return the result of a site that was not crawled because of an error."""
         return cls(site, Outcome.ERROR.name.lower(), reasons=(reason,))
+
+
+def _lists(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a *record* with tuples in place of its lists of texts, as `SiteResult` has them."""
+    names = ("reasons", "warnings", "indexes")
+    return {**record, **{name: tuple(record[name]) for name in names if name in record}}
 
 
 def times(started: datetime) -> dict[str, Any]:
@@ -242,6 +243,16 @@ def outcome_words(result: SiteResult) -> str:
 def logs_folder(state_dir: str) -> Path:
     """Return the folder with the logs, stats and results of the crawls of many sites."""
     return state_folder(state_dir).absolute() / LOGS
+
+
+def known_sites(state_dir: str = "") -> list[Path]:
+    """Return the paths of the books of all sites. A site whose crawls could not begin has a path,
+    but no file.
+    """
+    ending = ".result.json"
+    results = logs_folder(state_dir).glob(f"*{ending}")
+    tried = {crawl_book(path.name.removesuffix(ending), state_dir) for path in results}
+    return sorted({*books(state_dir), *tried})
 
 
 def result_file(logs: Path, name: str) -> Path:
@@ -273,8 +284,7 @@ def accept_losses(book: Path) -> int:
     result, last = read_result(file), last_run(book)
     count = accept_gone(book)
     if count and result and last and last.started <= str(result.ended):
-        outcome, reasons = without_doubt(result.outcome, result.reasons)
-        result = replace(result, outcome=outcome, reasons=reasons)
+        result = replace(result, **_lists(result.accepted), accepted={})
         changes = {**result.changes, "gone": result.changes.get("gone", 0) + count}
         ended = datetime.now(timezone.utc).isoformat(timespec="seconds")
         write_result(file, replace(result, changes=changes, ended=ended))

@@ -9,7 +9,7 @@ import logging
 import os
 import signal
 import sys
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -57,6 +57,7 @@ from contentspider.state.crawls.folder import index_url, state_folder
 from contentspider.state.files.formats import STDOUT, Output
 from contentspider.state.files.warc import check_warc
 from contentspider.state.outcome import (
+    DOUBTED_STAT,
     OUTPUTS_STAT,
     SHUTDOWN,
     Ending,
@@ -70,7 +71,7 @@ from contentspider.state.stores.remote import is_url
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from scrapy import Spider
     from scrapy.crawler import Crawler
@@ -221,18 +222,19 @@ def crawl(options: argparse.Namespace) -> int:
     crawler.stats.inc_value("contentspider/monitors/failed", failures)
     crawler.stats.inc_value("contentspider/monitors/warned", len(found) - failures)
     outcome, reasons = decide(stats, remaining, book.stem)
+    for problem in found:
+        say(f"{'failed' if problem.is_failure else 'warning'}: {problem.text}")
+    # Printed last, because its last line says what to do.
     models = chosen.models_dir
     for line in summary(stats, outcome, reasons, remaining, unread, options.output, models):
         say(line)
-    for problem in found:
-        say(f"{'failed' if problem.is_failure else 'warning'}: {problem.text}")
     texts = [problem.text for problem in found]
-    # That nothing was read needs no reason beside why the start addresses were not.
-    told = unread if unread and outcome is Outcome.NOTHING_READ else [*unread, *reasons]
+    accepted = {}
+    if stats.get(DOUBTED_STAT):
+        accepted = _judgement(*decide({**stats, DOUBTED_STAT: 0}, remaining, book.stem), unread)
     record = {
-        "outcome": outcome.name.lower(),
-        "exit_code": int(outcome),
-        "reasons": [printable(worded(reason)) for reason in told],
+        **_judgement(outcome, reasons, unread),
+        "accepted": accepted,
         "warnings": [printable(worded(text)) for text in (*texts, *left_overrides(stats))],
         "indexes": [index_url(url, chosen.state_dir, True) for url in chosen.index],
         "pages": _page_count(book),
@@ -242,6 +244,17 @@ def crawl(options: argparse.Namespace) -> int:
         write_json(Path(options.stats), record)
     _note_result(book, started, outcome, record, getattr(options, "planned", {}))
     return outcome
+
+
+def _judgement(outcome: Outcome, reasons: list[str], unread: list[str]) -> dict[str, Any]:
+    """Return an outcome, its exit code and its reasons as JSON data. *unread*: see `summary`."""
+    # That nothing was read needs no reason beside why the start addresses were not.
+    told = unread if unread and outcome is Outcome.NOTHING_READ else [*unread, *reasons]
+    return {
+        "outcome": outcome.name.lower(),
+        "exit_code": int(outcome),
+        "reasons": [printable(worded(reason)) for reason in told],
+    }
 
 
 def _note_result(
@@ -310,8 +323,6 @@ def _run(settings: Settings, addresses: list[str], options: argparse.Namespace) 
             " page or a mailbox with --contact (or set CONTENTSPIDER_CONTACT)"
         )
     process.start()
-    for number in (signal.SIGINT, signal.SIGTERM):  # Scrapy's handlers would ignore them now
-        signal.signal(number, signal.default_int_handler)
     if crawling.done() and not crawling.cancelled() and (failure := crawling.exception()):
         logger.debug("the crawl failed", exc_info=failure)
         raise StartError(failure) from failure
@@ -368,7 +379,8 @@ def _is_written(book: Path, output: Output) -> bool:
     raises KeyboardInterrupt, an output stays as it was.
     """
     try:
-        export_items(book, [output])
+        with _signals_raise():
+            export_items(book, [output])
     except KeyboardInterrupt:
         say(f"contentspider: {output.path} was not written, because the crawl was told to end")
         return False
@@ -376,6 +388,20 @@ def _is_written(book: Path, output: Output) -> bool:
         say(f"contentspider: {error}")
         return False
     return True
+
+
+@contextmanager
+def _signals_raise() -> Iterator[None]:
+    """Let signals raise KeyboardInterrupt. Elsewhere at the end of a crawl Scrapy's handlers ignore
+    them: it takes milliseconds, and without it nobody would know how the crawl ended.
+    """
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    handlers = [signal.signal(number, signal.default_int_handler) for number in numbers]
+    try:
+        yield
+    finally:
+        for number, handler in zip(numbers, handlers, strict=True):
+            signal.signal(number, handler)
 
 
 def _checked_options(settings: Settings) -> CrawlOptions:

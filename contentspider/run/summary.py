@@ -372,6 +372,7 @@ def with_record(result: SiteResult, outcome: Outcome, record: Mapping[str, Any])
         relearned=stats.get("contentspider/sites/relearned", 0),
         doubtful=tuple(doubtful_templates(stats)),
         reasons=tuple(record["reasons"]),
+        accepted=record["accepted"],
         warnings=tuple(record["warnings"]),
         indexes=tuple(record["indexes"]),
     )

@@ -17,8 +17,6 @@ OUTAGE = "outage"  # only pages of hosts that were down for too long are left
 OUT_OF_MEMORY = "out_of_memory"  # the process reached its memory limit
 SHUTDOWN, MAX_PAGES, LIMIT_PREFIX = "shutdown", "max_pages", "closespider_"  # ends by the user
 LIMITS = (MAX_PAGES, *(LIMIT_PREFIX + what for what in ("timeout", "itemcount", "pagecount")))
-ACCEPT_GONE = "--accept-gone"  # accepts the pages that are doubted as gone
-FAILED = " failed"  # ends the reason of a crawl whose monitors failed
 FEW = 5  # so many known pages may be lost in any crawl, even of a small site
 MAX_GONE_SHARE = 0.3  # the loss of a larger share of the known pages is doubted
 MAX_LOST_SHARE = 0.1  # an output is replaced if at most this share is lost: some sites always fail
@@ -107,6 +105,8 @@ ROUTES_LEFT_STAT = "contentspider/links/routes_left_out"
 # Followed by the kind (`SHELL`, `WALL`), a slash, and the site that hides its pages so: the number
 # of addresses that gave the same page.
 HIDDEN_STAT = "contentspider/hidden/"
+# The number of known pages that would be gone, but are too many at once.
+DOUBTED_STAT = "contentspider/changes/doubted"
 # Stats of a site's quality, followed by the site: its F1, the number of pages that the F1 was
 # measured on (0: it is predicted), and the number of pages that the site was learned from.
 F1_STAT, PAGES_STAT = "contentspider/quality/f1/", "contentspider/quality/pages/"
@@ -244,7 +244,7 @@ def is_down(outcome: Outcome, stats: Mapping[str, Any]) -> bool:
     """
     if outcome not in (Outcome.NOTHING_READ, Outcome.INCOMPLETE) or pages_read(stats):
         return False
-    if limited_hosts(stats) or stats.get(LOGINS_STAT + "failed"):
+    if limited_hosts(stats):
         return False
     kinds = [
         name.removeprefix(UNREAD_STAT)
@@ -435,36 +435,22 @@ def _hiding(kind: str, is_rendered: bool, is_broken: bool) -> str:
 
 def _complete(stats: Mapping[str, Any], crawl: str) -> list[tuple[Outcome, list[str]]]:
     """Return the problems, of a crawl that may be complete, that need a person's attention."""
-    doubted = stats.get("contentspider/changes/doubted", 0)
+    doubted = stats.get(DOUBTED_STAT, 0)
     failed = stats.get("contentspider/monitors/failed", 0)
     gone = (
         f"{counted(doubted, 'known pages')} would be gone, too many at once (if they really are"
-        f" gone: contentspider changes {crawl} {ACCEPT_GONE})"
+        f" gone: contentspider changes {crawl} --accept-gone)"
     )
     return [
         (Outcome.GONE_DOUBTED, [gone] if doubted else []),
         (Outcome.INDEX_BEHIND, _behind(stats)),
-        (Outcome.MONITOR_FAILED, [counted(failed, "monitors") + FAILED] if failed else []),
+        (Outcome.MONITOR_FAILED, _told([(failed, ("monitors", "failed"))])),
     ]
 
 
 def left_overrides(stats: Mapping[str, Any]) -> list[str]:
     """Return what to do with the corrections of sites whose pages have moved away."""
     return [str(text) for name, text in stats.items() if name.startswith(LEFT_OVERRIDES_STAT)]
-
-
-def without_doubt(outcome: str, reasons: Iterable[str]) -> tuple[str, tuple[str, ...]]:
-    """Return the outcome and the reasons of a crawl after a person has accepted that the pages
-    which it doubted are gone. *outcome* is the name of one, in small letters.
-    """
-    left = tuple(reason for reason in reasons if ACCEPT_GONE not in reason)
-    if outcome != Outcome.GONE_DOUBTED.name.lower():
-        return outcome, left
-    now = Outcome.COMPLETE
-    if left:  # in the order of `_complete`
-        is_monitor = all(reason.endswith(FAILED) for reason in left)
-        now = Outcome.MONITOR_FAILED if is_monitor else Outcome.INDEX_BEHIND
-    return now.name.lower(), left
 
 
 def _behind(stats: Mapping[str, Any]) -> list[str]:

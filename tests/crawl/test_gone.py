@@ -159,6 +159,22 @@ def test_redirect_of_many_pages_to_one_known_page_is_doubted(
         assert reasons == {f"HTTP 301 to {address('/1')}"}
 
 
+@pytest.mark.parametrize(("text", "moved"), [(1, 7), (99, 0)])
+def test_redirects_of_many_pages_to_a_known_page_with_their_text_are_no_loss(
+    text: int, moved: int, crawls: Crawls
+) -> None:
+    numbers = range(2, 9)
+    crawl = seen_but(crawls.begin(), *numbers)
+    for number in numbers:
+        crawl.see(f"/{number}", article(text))
+    crawl.end()
+    crawl = seen_but(crawls.begin(), *numbers)
+    for number in numbers:
+        crawl.address(f"/{number}", "redirected", "HTTP 301", target=address("/1"))
+    counts = crawl.end()
+    assert (counts["moved"], counts["doubted"]) == (moved, 7 - moved)
+
+
 @pytest.mark.parametrize(("relaunched", "gone"), [(20, 20), (15, 20), (13, 13)])
 def test_pages_whose_text_is_at_a_new_address_are_not_doubted(
     relaunched: int, gone: int, crawls: Crawls

@@ -10,6 +10,7 @@ import pytest
 from contentspider.cli import main
 from contentspider.cli.index import named_indexes, one_index
 from contentspider.ground.errors import ContentSpiderError, UsageError
+from contentspider.run.indexes import project_indexes
 from contentspider.run.results import SiteResult, logs_folder, result_file, write_result
 
 if TYPE_CHECKING:
@@ -62,6 +63,17 @@ def test_settings_of_a_scrapy_project_name_its_index(
     settings.write_text("CONTENTSPIDER_INDEX = ['sqlite:pages.db']\n")
     assert one_index("", "") == f"sqlite:{folder}/pages.db"
     assert one_index("sqlite:other.db", "") == "sqlite:other.db"
+    spider = "import scrapy\nclass Spider(scrapy.Spider):\n    name = 'green'\n"
+    (folder / "tea_spiders.py").write_text(
+        f"{spider}    custom_settings = {{'CONTENTSPIDER_INDEX': ['sqlite:green.db']}}\n"
+    )
+    both = [f"sqlite:{folder}/pages.db", f"sqlite:{folder}/green.db"]
+    monkeypatch.delitem(sys.modules, "tea_settings")
+    text = settings.read_text() + "SPIDER_MODULES = ['tea_spiders']\n"
+    settings.write_text(text)
+    assert named_indexes([], "") == both
+    of_project = project_indexes("")
+    assert [of_project["green"], of_project[""]] == [both[1:], both[:1]]
     monkeypatch.delitem(sys.modules, "tea_settings")
     monkeypatch.delenv(MODULE)
     monkeypatch.setattr(sys, "dont_write_bytecode", True)

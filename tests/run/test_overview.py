@@ -77,7 +77,13 @@ def test_path_of_index_does_not_depend_on_current_folder(url: str, path: str) ->
 
 
 def test_outcome_tells_that_a_redesigned_site_was_learned_again() -> None:
-    record: dict[str, Any] = {"reasons": [], "warnings": [], "indexes": [], "pages": 1}
+    record: dict[str, Any] = {
+        "reasons": [],
+        "warnings": [],
+        "indexes": [],
+        "accepted": {},
+        "pages": 1,
+    }
     for count, words in ((0, "complete"), (1, "complete, learned again")):
         stats = {"contentspider/sites/drifted": 1, "contentspider/sites/relearned": count}
         result = with_record(

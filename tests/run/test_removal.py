@@ -11,7 +11,7 @@ import pytest
 
 from contentspider.state.stores.lease import Lease, renewed
 from contentspider.state.stores.remote import open_objects
-from tests.conftest import run, serve
+from tests.conftest import Site, run, serve
 from tests.run.test_run import STATE, sites_file
 from tests.sites import small_site
 
@@ -55,6 +55,15 @@ def test_removed_site_is_shown_apart_and_leaves_nothing_behind(tmp_path: Path) -
         assert (tmp_path / "old.jsonl").exists(), "outputs stay"
         assert "old" not in run("status", cwd=tmp_path).stdout
         assert run("remove", "old", cwd=tmp_path, check=False).returncode == 1, "nothing is left"
+
+
+def test_model_that_another_crawl_uses_is_not_removed(tmp_path: Path, site: Site) -> None:
+    small_site(site, 4)
+    for name, path in (("all", "/"), ("part", "/3")):
+        run("crawl", site.url + path, "--own-site", "--name", name, cwd=tmp_path)
+    for name, left in (("all", 1), ("part", 0)):
+        run("remove", name, cwd=tmp_path)
+        assert len(list((tmp_path / "models").iterdir())) == left
 
 
 def test_removed_site_leaves_nothing_in_a_store_of_states(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ import pytest
 from contentspider.state.book.book import Book
 from contentspider.state.book.database import lock_of
 from contentspider.state.crawls.books import KILLED
+from contentspider.state.outcome import Outcome
 from tests.conftest import TIMEOUT, Site, read_jsonl, run, serve
 from tests.messages import wording
 from tests.processes import Popen
@@ -390,3 +391,27 @@ def test_missing_sites_file_is_reported(tmp_path: Path) -> None:
     done = run("run", "none/sites.toml", cwd=tmp_path, check=False)
     assert (done.returncode, len(done.stderr.splitlines())) == (1, 1)
     assert "none/sites.toml cannot be read: No such file or directory" in done.stderr
+
+
+SIGNAL_AT_THE_END = """
+import os, signal, sys
+from contentspider.cli import main
+from contentspider.run import run
+summary = run.summary
+def signalled(*given):
+    os.kill(os.getpid(), signal.SIGTERM)
+    return summary(*given)
+run.summary = signalled
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def test_signal_after_the_end_of_a_crawl_does_not_hide_how_it_ended(
+    tmp_path: Path, site: Site
+) -> None:
+    small_site(site, 4)
+    arguments = ("crawl", site.url, "--own-site", "--stats", "stats.json")
+    command = (sys.executable, "-c", SIGNAL_AT_THE_END, *arguments)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == Outcome.COMPLETE, done.stderr
+    assert json.loads((tmp_path / "stats.json").read_text())["pages"] == 4

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from contentspider.run.results import read_result
 from contentspider.state.outcome import Outcome
 from tests.conftest import Site, run
 from tests.run.test_run import sites_file
@@ -44,6 +45,8 @@ def test_mass_loss_of_pages_is_accepted_only_with_force(
     file = sites_file(tmp_path, good=site.url)
     file.write_text(file.read_text() + f"[site.good.settings]\n{setting}\n")
     file.write_text(file.read_text().replace("[site.good]", "[site.good]\nindex = 'sqlite:all.db'"))
+    # The reason of the second address stays, after the doubt is gone.
+    file.write_text(file.read_text().replace(site.url, f"{site.url}', '{site.url}/missing"))
     run("run", "sites.toml", cwd=tmp_path)
     for number in range(1, COUNT):
         del site.pages[f"/{number}"]
@@ -60,7 +63,9 @@ def test_mass_loss_of_pages_is_accepted_only_with_force(
     after = status(tmp_path)
     if not gone:
         assert (before["outcome"], after["outcome"]) == ("gone_doubted", "complete")
-        assert before["reasons"] and not after["reasons"]
+        assert (len(before["reasons"]), after["reasons"]) == (2, before["reasons"][:1])
+        result = read_result(tmp_path / ".scrapy/contentspider/logs/good.result.json")
+        assert result is not None and result.exit_code == Outcome.COMPLETE
         assert (before["pages"], after["pages"], after["changes"]["gone"]) == (COUNT, 1, COUNT - 1)
     kept = ("f1", "doubtful", "due")
     assert [after[name] for name in kept] == [before[name] for name in kept]

@@ -80,6 +80,15 @@ def test_change_of_an_own_field_counts_as_a_change_of_the_page(book: Book) -> No
     assert [one["fields"] for one in book.changes.records(since=1)] == [{}]
 
 
+def test_moved_pages_are_at_their_last_address(book: Book) -> None:
+    crawl(book, Seen("1"), Seen("2"))
+    for day, (old, new) in enumerate((("1", "a"), ("a", "b"), ("2", "c"), ("c", "2")), 2):
+        moved = Seen(new, "moved", day, cause="", moved_from=old, values={"reason": "HTTP 301"})
+        crawl(book, moved)
+    now = {address(old): address(new) for old, new in (("1", "b"), ("a", "b"), ("c", "2"))}
+    assert book.changes.moved_addresses() == now, "2 is back at its own"
+
+
 def test_change_records_contain_all_fields(book: Book) -> None:
     crawl(book, Seen("1", text="One."), Seen("2", text="Two."))
     crawl(book, Seen("1", "changed", 2, "One, two.", ratio=0.25, values={"reason": "why"}))

@@ -8,7 +8,7 @@ import pytest
 from scrapy.settings import default_settings
 
 from contentspider.cli import build_parser
-from contentspider.state.outcome import MEANINGS, TRANSIENT, Outcome, Remaining, decide
+from contentspider.state.outcome import MEANINGS, TRANSIENT, Outcome, Remaining, decide, is_down
 from tests.conftest import ROOT
 from tests.messages import wording
 
@@ -186,6 +186,34 @@ def test_pages_with_transient_failures_are_counted_in_reason(kind: str) -> None:
     _, reasons = decide(stats, Remaining())
     assert reasons == ["1,000 pages could not be read for reasons that may pass"]
     assert decide(stats | {"contentspider/book/unread": 0}, Remaining())[0] is Outcome.COMPLETE
+
+
+UNREAD = "contentspider/pages/unread/"
+
+
+@pytest.mark.parametrize(
+    ("outcome", "stats", "expected"),
+    [
+        (Outcome.NOTHING_READ, {UNREAD + "timeout": 1}, True),
+        (Outcome.INCOMPLETE, {UNREAD + "unreachable": 2, UNREAD + "status_503": 1}, True),
+        (Outcome.INCOMPLETE, {"contentspider/hosts/down": 1}, True),
+        (Outcome.INCOMPLETE, {"contentspider/book/unread": 1}, True),
+        (Outcome.NOTHING_READ, {}, False),
+        (Outcome.NOTHING_READ, {UNREAD + "timeout": 1, UNREAD + "status_403": 1}, False),
+        (Outcome.NOTHING_READ, {UNREAD + "login": 1, "contentspider/login/failed": 1}, False),
+        (
+            Outcome.INCOMPLETE,
+            {"contentspider/hosts/down": 1, "contentspider/hosts/limited/e.org": 60},
+            False,
+        ),
+        (Outcome.INCOMPLETE, {UNREAD + "timeout": 1, "contentspider/pages/tagged": 1}, False),
+        (Outcome.ERROR, {UNREAD + "timeout": 1}, False),
+    ],
+)
+def test_site_is_down_if_it_has_not_answered_at_all(
+    outcome: Outcome, stats: dict[str, Any], expected: bool
+) -> None:
+    assert is_down(outcome, stats) is expected
 
 
 def test_exit_codes_are_documented(capsys: pytest.CaptureFixture[str]) -> None:

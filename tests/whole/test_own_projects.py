@@ -150,9 +150,13 @@ def test_texts_of_changed_pages_can_be_read_in_each_crawl(town: Town) -> None:
     town.articles["/3"] = town.articles["/3"].replace("2024", "2025")
     assert town.crawl()["/3"]["change"] == "unchanged"
     assert f"-{prose(3, 1)}" in difference() and f"+{prose('edited')}" in difference()
+    (status,) = json.loads(town.run("contentspider", "status", "--json").stdout)
+    assert (status["index_lag"], status["index_error"]) == (0, ""), "the settings name the index"
     # A damaged text is an error, not a page that has not changed.
     town.book("DELETE FROM contents WHERE number IN (SELECT previous FROM pages)")
     assert not difference(code=1)
+    town.run("contentspider", "remove", "town")
+    assert not town.indexed()
 
 
 IN_MEMORY = ', process_request="add_odd"'

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ from contentspider.state.stores.models import open_models
 from contentspider.state.stores.remote import RemoteError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from scrapy import Spider
 
@@ -35,36 +35,44 @@ def check_overrides(spider: Spider | None, options: CrawlOptions) -> None:
 
 
 class LeftOverrides:
-    """The overrides that hold for no page of a *book* any more, because the pages have moved in its
-    last crawl. They do not follow the pages by themselves.
+    """The overrides that hold for no page of a *book* any more, because the pages have moved. They
+    do not follow the pages by themselves, so each crawl tells them until a person has mended them.
     """
 
     def __init__(self, book: Book, options: CrawlOptions) -> None:
         self._book, self._keys = book, SiteKeys(options.site_by)
         self._store = open_models(options.models_dir, options.state_dir)
-        self._moved = list(book.changes.moved_addresses(book.runs.crawl))
+        self._moved = book.changes.moved_addresses()
 
     def all(self) -> Iterator[tuple[str, str]]:
         """Yield the sites with such overrides, each with a sentence that says what to do."""
-        hosts = Counter((host_of(old), host_of(new)) for old, new in self._moved)
+        moves: dict[str, dict[str, str]] = defaultdict(dict)
+        for old, new in self._moved.items():
+            for site in (self._keys.key(old), self._keys.key(new)):
+                moves[site][old] = new
+        for site in sorted(moves):
+            if text := self._advice(site, moves[site]):
+                yield site, text
+
+    def _advice(self, site: str, moves: Mapping[str, str]) -> str:
+        """Return what to do with the overrides of a site after these *moves* of pages from or to
+        the site; "" if nothing is to be done.
+        """
+        patterns, has_pages = self._left(site, moves)
+        if not patterns:
+            return ""
+        hosts = Counter((host_of(old), host_of(new)) for old, new in moves.items())
         where = ", ".join(f"from {old} to {new}" for (old, new), _ in hosts.most_common(3))
-        moved = f"{counted(len(self._moved), 'pages')} moved {where}"
-        targets = Counter(self._keys.key(new) for _, new in self._moved)
-        for site in {self._keys.key(old) for old, _ in self._moved} | set(targets):
-            place = self._store.place(site) / OVERRIDES
-            patterns, has_pages = self._left(site)
-            if patterns and has_pages:
-                names = ", ".join(map(repr, patterns))
-                yield (
-                    site,
-                    f"{moved}: change the patterns {names} in {place}, which fit no page now",
-                )
-            elif patterns and not any(map(self._rules, targets)):
-                target = self._store.place(targets.most_common(1)[0][0]) / OVERRIDES
-                yield (
-                    site,
-                    f"{moved}: move {place} to {target}, and change the hosts in its patterns",
-                )
+        moved = f"{counted(len(moves), 'pages')} moved {where}"
+        place = self._store.place(site) / OVERRIDES
+        if has_pages:
+            names = ", ".join(map(repr, patterns))
+            return f"{moved}: change the patterns {names} in {place}, which fit no page now"
+        targets = Counter(map(self._keys.key, moves.values()))
+        if any(map(self._rules, targets)):  # a person has thought of it
+            return ""
+        target = self._store.place(targets.most_common(1)[0][0]) / OVERRIDES
+        return f"{moved}: move {place} to {target}, and change the hosts in its patterns"
 
     def _rules(self, site: str) -> Sequence[Rule]:
         """Return the rules of a site. The crawl itself has told of files that cannot be read."""
@@ -73,14 +81,15 @@ class LeftOverrides:
                 return overrides.tables
         return ()
 
-    def _left(self, site: str) -> tuple[list[str], bool]:
-        """Return the patterns of a site's rules that fit pages that have moved, and no live page of
-        the site; and whether the site has live pages.
+    def _left(self, site: str, moved: Iterable[str]) -> tuple[list[str], bool]:
+        """Return the patterns of a site's rules that fit *moved* addresses, and no live page of the
+        site; and whether the site has live pages.
         """
-        addresses = [old for old, _ in self._moved]
-        left = [rule for rule in self._rules(site) if any(map(rule.holds_for, addresses))]
+        left = [rule for rule in self._rules(site) if any(map(rule.holds_for, moved))]
         has_pages = False
-        for page in self._book.known.live_unsorted() if left else ():
+        for page in self._book.known.live_unsorted():
+            if not left:
+                break
             if self._keys.key(page.url) == site:
                 has_pages = True
                 left = [rule for rule in left if not rule.holds_for(page.url)]

@@ -65,8 +65,11 @@ class LeftHosts:
                 target = copy or target
             if target is not None:
                 targets[page.id] = target
-                if is_same(page, target):
+                # Many pages may have one content, such as none, and identify no site by it.
+                if page.text_hash == target.text_hash:
                     texts.add(page.text_hash)
+                elif page.content_hash == target.content_hash:
+                    texts.add(page.content_hash)
         if len(texts) >= MIN_SHARE * len(pages):
             self.targets |= targets
             hosts = Counter(host_of(target.url) for target in targets.values())

@@ -126,14 +126,17 @@ class Changes:
         )
         yield from list(self._database.rows(query))
 
-    def moved_addresses(self, crawl: int) -> Generator[tuple[str, str], None, None]:
-        """Yield the old and the new address of each page that has moved in a crawl."""
+    def moved_addresses(self) -> dict[str, str]:
+        """Return the present addresses of the pages that have moved, by their old ones."""
         query = (
             "SELECT (SELECT url FROM pages WHERE pages.id = previous_id ORDER BY pages.run DESC"
-            " LIMIT 1) AS old, url FROM changes WHERE crawl = ? AND previous_id NOT IN ('', id)"
-            " AND old IS NOT NULL ORDER BY seq"
+            " LIMIT 1) AS old, url FROM changes WHERE previous_id NOT IN ('', id)"
+            " AND old IS NOT NULL ORDER BY seq DESC"
         )
-        yield from self._database.rows(query, (crawl,))
+        now: dict[str, str] = {}
+        for old, new in self._database.rows(query):
+            now[old] = now.get(new, new)  # a page may have moved on, or back
+        return {old: new for old, new in now.items() if old != new}
 
     def counts(self) -> dict[str, int]:
         """Count the unpublished records by their change."""
