@@ -1,4 +1,4 @@
-"""Reranking, and the search for titles within a query, take little time for long texts."""
+"""What reranking puts first, and that it and the search for titles take little time."""
 
 from __future__ import annotations
 
@@ -46,3 +46,22 @@ def test_spaces_in_a_query_are_no_matter() -> None:
     assert possible_titles("tea" + " " * 20_000 + "cup - Example") == possible_titles(
         "tea cup - Example"
     )
+
+
+def test_pages_with_the_words_in_order_come_before_pages_with_the_words_near_each_other() -> None:
+    texts = {
+        "apart": "A blue boat.\n\nThe cup is there.",
+        "near": "A cup beside the blue boat.",
+        "in order": "Tea in a blue cup.",
+    }
+    hits = reranked([page(id=name, content=text) for name, text in texts.items()], "blue cup")
+    assert [hit.record["id"] for hit in hits] == ["in order", "near", "apart"]
+
+
+def test_page_that_links_to_the_page_about_a_query_comes_after_others() -> None:
+    link = {"content_html": '<p>See <a href="/cups">blue cup</a>.</p>'}
+    hits = reranked(
+        [page(id="links", content="See blue cup.", more=link), page(id="has", content="Tea: cup.")],
+        "blue cup",
+    )
+    assert [hit.record["id"] for hit in hits] == ["has", "links"]
