@@ -411,7 +411,9 @@ class Sync:
     def differences(self) -> Differences:
         """Compare the hash of each document in the index with the book."""
         self._retry(self._engine.flush)
-        index_hashes = {state.id: state.hash for state in self._engine.documents(self._crawl)}
+        index_hashes = self._retry(
+            lambda: {state.id: state.hash for state in self._engine.documents(self._crawl)}
+        )
         differences = Differences()
         for page_id, item_hash in self._entries.live():
             index_hash = index_hashes.pop(page_id, None)
