@@ -272,7 +272,7 @@ def report(options: argparse.Namespace) -> None:
     options.source = options.source or only_crawl(options.state_dir)
     if not options.source:
         print_crawls("report", options.state_dir, ", or a folder of a site's HTML files")
-        return
+        raise UsageError("no report is written, because no crawl is named")
     from contentspider.web.report import write_crawl_report, write_report
 
     source, models, output = Path(options.source), options.models, options.output

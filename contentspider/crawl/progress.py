@@ -21,6 +21,7 @@ from contentspider.state.outcome import pages_read
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import TextIO
 
     from rich.live import Live
     from scrapy.crawler import Crawler
@@ -66,8 +67,46 @@ class CrawlProgress:
 listeners: list[Callable[[CrawlProgress], None]] = []
 
 
-def live_line() -> Live | None:
-    """Return a line that updates itself; None without a terminal, or without rich."""
+class LiveLine:
+    """Text at the end of a terminal that updates itself. The log appears above it: its handlers
+    write to the terminal through *live*, which else would not know of their lines, and delete them.
+    """
+
+    def __init__(self, live: Live) -> None:
+        self._live = live
+        self._stderr = sys.stderr
+        self._handlers: list[logging.StreamHandler[TextIO]] = []
+
+    @property
+    def width(self) -> int:
+        """The number of characters that a line of the terminal has."""
+        return self._live.console.width
+
+    def start(self) -> None:
+        """Show the text, which is empty at first."""
+        self._stderr = sys.stderr
+        self._live.start()  # puts another stream in the place of sys.stderr
+        self._handlers = [
+            handler
+            for handler in logging.root.handlers
+            if isinstance(handler, logging.StreamHandler) and handler.stream is self._stderr
+        ]
+        for handler in self._handlers:
+            handler.setStream(sys.stderr)
+
+    def update(self, text: str) -> None:
+        """Replace the text."""
+        self._live.update(text, refresh=True)
+
+    def stop(self) -> None:
+        """Leave the text where it is."""
+        for handler in self._handlers:
+            handler.setStream(self._stderr)
+        self._live.stop()
+
+
+def live_line() -> LiveLine | None:
+    """Return text that updates itself; None without a terminal, or without rich."""
     # Scheduled crawls usually run without a terminal. Importing rich takes a while.
     if not sys.stderr.isatty() and not any(map(os.environ.get, TERMINAL_VARIABLES)):
         return None
@@ -79,8 +118,7 @@ def live_line() -> Live | None:
     console = Console(stderr=True, markup=False, highlight=False, emoji=False)
     if not console.is_terminal:
         return None
-    # Log messages appear above the line.
-    return Live(console=console, auto_refresh=False, redirect_stdout=False)
+    return LiveLine(Live(console=console, auto_refresh=False, redirect_stdout=False))
 
 
 class Progress(Component):
@@ -142,7 +180,7 @@ class Progress(Component):
         for listen in listeners:
             listen(progress)
         if self.live:
-            self.live.update(str(progress)[: self.live.console.width], refresh=True)
+            self.live.update(str(progress)[: self.live.width])
         elif progress.phase != self._phase or now - self._logged_at >= self.seconds:
             self._phase, self._logged_at = progress.phase, now
             logger.info("%s", progress)

@@ -78,7 +78,7 @@ class RunProgress:
         if self._thread:
             self._thread.join()
         if self._live:
-            self._live.update("", refresh=True)
+            self._live.update("")
             self._live.stop()
 
     def report(
@@ -114,9 +114,8 @@ class RunProgress:
         failed = sum(result.outcome not in good for result in results)
         done = f"{len(results)} of {counted(self._total, 'sites')} done, {failed} failed"
         if self._live:
-            width = self._live.console.width
-            shown = "\n".join(printable(line)[:width] for line in [*lines, done])
-            self._live.update(shown, refresh=True)
+            width = self._live.width
+            self._live.update("\n".join(printable(line)[:width] for line in [*lines, done]))
         elif time.monotonic() - self._logged_at >= LOG_SECS:
             self._logged_at = time.monotonic()
             logger.info("%s%s", done, f"; running: {'; '.join(lines)}" if lines else "")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from contentspider.run.results import SiteResult
 
-COMPLETE = Outcome.COMPLETE.name.lower()
+COMPLETE, GONE_DOUBTED = Outcome.COMPLETE.name.lower(), Outcome.GONE_DOUBTED.name.lower()
 SHOWN_CHANGES = ("new", "changed", "moved", "gone")
 HEAD = ("site", "outcome", "pages", *SHOWN_CHANGES, "quality", "duration")
 NEXT_STEPS = {
@@ -25,8 +25,7 @@ NEXT_STEPS = {
     Outcome.INCOMPLETE: ": the reasons are above",
     Outcome.INTERRUPTED: ": the same command resumes",
     Outcome.MONITOR_FAILED: ": the warnings above name the limits",
-    Outcome.GONE_DOUBTED: ": if the pages really are gone: contentspider changes SITE"
-    " --accept-gone",
+    Outcome.GONE_DOUBTED: "",  # see `_again`
     Outcome.INDEX_BEHIND: ": the reasons are above",
     Outcome.OUTPUT_FAILED: ": make room, then: contentspider replay SITE -o FILE",
     Outcome.CONTENT_HIDDEN: ': their logs say what may help, such as login or render = "auto"',
@@ -106,14 +105,19 @@ def _last_failure(result: SiteResult) -> str:
 
 
 def _again(results: Sequence[SiteResult]) -> str:
-    """Return when the sites whose crawls failed are tried again, and how to do that now."""
+    """Return when the sites whose crawls failed are tried again, and what to do now."""
     failed = [result for result in to_look_at(results) if result.is_failed]
     if not failed:
         return ""
     times = [f"{result.site} {time}" for result in failed if (time := due_words(result.due))]
     told = f". Crawled again with --due: {', '.join(times)}" if times else ""
-    names = ",".join(result.site for result in failed)
-    return f"{told}. Now: contentspider run {failed[0].file or 'FILE'} --only {names}"
+    # A crawl of the same pages doubts the same.
+    doubted = [result.site for result in failed if result.outcome == GONE_DOUBTED]
+    for site in doubted:
+        told += f". If the pages of {site} are gone: contentspider changes {site} --accept-gone"
+    if names := ",".join(result.site for result in failed if result.site not in doubted):
+        told += f". Now: contentspider run {failed[0].file or 'FILE'} --only {names}"
+    return told
 
 
 def due_words(due: str | None) -> str:

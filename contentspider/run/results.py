@@ -25,6 +25,7 @@ LOGS = "logs"
 # The outcomes of sites that were not crawled; other outcomes are in `Outcome`.
 NOT_DUE, RUNNING, NOT_STARTED = "not_due", "running", "not_started"
 UNCRAWLED = (NOT_DUE, RUNNING, NOT_STARTED)
+INTERRUPTED = Outcome.INTERRUPTED.name.lower()
 # Outcomes of crawls that may have read nothing.
 NOTHING = tuple(
     outcome.name.lower() for outcome in (Outcome.ERROR, Outcome.NOTHING_READ, Outcome.INCOMPLETE)
@@ -80,17 +81,19 @@ class LastCrawl:
         self, result: SiteResult | None, entry: Callable[[], str] | None = None
     ) -> LastCrawl:
         """Return this crawl with data from the *result* of the site's last crawl. If that was not
-        complete, and the *entry* of the site (`PlannedSite.digest`) has changed since, the site is
-        due at once.
+        complete, and the *entry* of the site (`PlannedSite.digest`) has changed since, or if it was
+        stopped before it had begun, the site is due at once.
         """
         if result is None or not result.started:
             return self
         if result.is_failed and entry and result.entry and entry() != result.entry:
             return LastCrawl()
+        started = datetime.fromisoformat(result.started)
+        if result.outcome == INTERRUPTED and self.began and started > self.began:
+            return replace(self, is_unfinished=True)  # it ended before its book had it
         if not result.has_read_nothing:
             return self
-        tried = datetime.fromisoformat(result.started)
-        return replace(self, tried=tried, failures=result.failures)
+        return replace(self, tried=started, failures=result.failures)
 
 
 def last_crawl(path: Path) -> LastCrawl:

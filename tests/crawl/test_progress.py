@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import sys
 from types import SimpleNamespace
 from typing import Any
@@ -27,7 +28,7 @@ STATS = {
 class Live:
     """A line on a terminal of 20 columns: what is done to it."""
 
-    console = SimpleNamespace(width=20)
+    width = 20
 
     def __init__(self) -> None:
         self.done: list[object] = []
@@ -38,8 +39,8 @@ class Live:
     def stop(self) -> None:
         self.done.append("stop")
 
-    def update(self, line: str, refresh: bool) -> None:
-        self.done.append((line, refresh))
+    def update(self, line: str) -> None:
+        self.done.append(line)
 
 
 class Loop:
@@ -122,7 +123,7 @@ def test_terminal_progress_line_is_renewed_every_second(
     assert loop.every == [(1.0, False)]
     with caplog.at_level(logging.INFO):
         told.progress.closed()
-    assert live.done == ["start", (str(told.progress.progress())[:20], True), "stop"]
+    assert live.done == ["start", str(told.progress.progress())[:20], "stop"]
     assert not caplog.messages
 
 
@@ -141,12 +142,49 @@ def test_live_progress_line_is_written_only_to_terminal(
     monkeypatch.setenv("TERM", "xterm-256color")
     live = live_line()
     assert live is not None
-    assert not live.auto_refresh
     output = sys.stdout
     live.start()
-    live.update("[b]12 pages :warning: 'x'", refresh=True)
+    live.update("[b]12 pages :warning: 'x'")
     assert sys.stdout is output
     live.stop()
     said = capsys.readouterr()
     assert "[b]12 pages :warning: 'x'" in said.err
     assert not said.out
+
+
+def test_log_stands_above_the_line_and_is_not_deleted(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("rich")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    handler = logging.StreamHandler(sys.stderr)
+    monkeypatch.setattr(logging.root, "handlers", [handler])
+    live = live_line()
+    assert live is not None
+    live.start()
+    live.update("1 of 2 done")
+    logging.getLogger("tea").warning("the site is down")
+    live.update("2 of 2 done")
+    live.stop()
+    logging.getLogger("tea").warning("the end")
+    shown = screen_lines(capsys.readouterr().err)
+    assert shown == ["the site is down", "2 of 2 done", "the end"]
+
+
+def screen_lines(written: str) -> list[str]:
+    """Return the lines that a terminal shows after *written* (only what rich sends: a line is
+    deleted, and the cursor goes up).
+    """
+    lines, row = [""], 0
+    for sign, text in re.findall(r"(\x1b\[[\d;?]*[A-Za-z]|[\r\n])|([^\x1b\r\n]+)", written):
+        if sign == "\n":
+            row += 1
+            lines += [""] * (row + 1 - len(lines))
+        elif sign.endswith("A"):
+            row -= int(sign[2:-1] or 1)
+        elif sign.endswith("2K"):
+            lines[row] = ""
+        elif text:
+            lines[row] += text
+    return [line for line in lines if line]

@@ -12,6 +12,7 @@ import pytest
 from contentspider.run import site_job
 from contentspider.run.child import Ended
 from contentspider.run.jobs import Jobs
+from contentspider.run.report import report_lines
 from contentspider.run.results import AT_ONCE, LastCrawl, SiteResult, last_crawl, run_outcome
 from contentspider.run.site_job import SiteJob
 from contentspider.run.sitesfile import PlannedSite
@@ -90,6 +91,22 @@ def test_site_that_is_down_is_due_after_doubled_intervals(failures: int, days: i
     due = last.due(DAY)
     assert BEGAN + days * DAY * 0.9 < due < BEGAN + days * DAY
     assert last.due(None) == BEGAN - DAY, "without an interval it is due at once"
+
+
+def test_site_whose_crawl_was_stopped_before_it_began_is_due() -> None:
+    later = BEGAN + DAY / 4
+    stopped = SiteResult("tea", "interrupted", started=later.isoformat())
+    assert LastCrawl(BEGAN).with_result(stopped).due(DAY) == BEGAN
+    complete = replace(stopped, outcome="complete")
+    assert LastCrawl(BEGAN).with_result(complete).due(DAY) > later
+
+
+def test_run_names_what_accepts_doubted_pages_and_crawls_only_other_sites_again() -> None:
+    doubted, failed = SiteResult("tea", "gone_doubted"), SiteResult("ferry", "incomplete")
+    last = report_lines([doubted], Outcome.GONE_DOUBTED)[-1]
+    assert "contentspider changes tea --accept-gone" in last and "--only" not in last
+    last = report_lines([doubted, failed], Outcome.INCOMPLETE)[-1]
+    assert "contentspider changes tea --accept-gone" in last and last.endswith("--only ferry")
 
 
 def test_failures_in_a_row_are_counted_until_site_is_up() -> None:
