@@ -384,7 +384,11 @@ def changes(options: argparse.Namespace) -> None:
 
     path = find_crawl(crawl, options.state_dir)
     if options.accept_gone:
-        say(f"{counted(accept_losses(path), 'pages')} now recorded as gone")
+        say(
+            f"{counted(accept_losses(path), 'pages')} now recorded as gone. Outputs and indexes"
+            f" have them until the next crawl, or now: contentspider replay {path.stem} -o FILE,"
+            f" contentspider index sync {path.stem} INDEX"
+        )
     with closing(read_book(path)) as book:
         _report_changes(path, book, options)
 

@@ -66,8 +66,12 @@ def sync(
 
 
 def remove_crawl(url: str, crawl: str) -> int:
-    """Delete the documents of a *crawl* from the index at *url*; return their number."""
+    """Delete the documents of a *crawl* from the index at *url*; return their number. Raises
+    `EngineError` if the index does not exist: it may have moved.
+    """
     retry = Retries()
+    with open_index(url, is_writer=False):
+        pass  # a writer would create it
     with open_index(url, is_writer=True) as (engine, _):
         ids = [state.id for state in retry(lambda: list(engine.documents(crawl)))]
         if ids:

@@ -25,7 +25,7 @@ LOGS = "logs"
 # The outcomes of sites that were not crawled; other outcomes are in `Outcome`.
 NOT_DUE, RUNNING, NOT_STARTED = "not_due", "running", "not_started"
 UNCRAWLED = (NOT_DUE, RUNNING, NOT_STARTED)
-INTERRUPTED = Outcome.INTERRUPTED.name.lower()
+INTERRUPTED, ERROR = Outcome.INTERRUPTED.name.lower(), Outcome.ERROR.name.lower()
 # Outcomes of crawls that may have read nothing.
 NOTHING = tuple(
     outcome.name.lower() for outcome in (Outcome.ERROR, Outcome.NOTHING_READ, Outcome.INCOMPLETE)
@@ -43,6 +43,8 @@ OUTCOMES_OF_RUNS = (
 # minutes early does not skip a day.
 SLACK = 0.05
 MOST_INTERVALS = 8  # between two crawls of a site that is down
+# Before a crawl is tried again that failed here, such as for a full disk.
+AFTER_ERROR = timedelta(hours=1)
 AT_ONCE = datetime.min.replace(tzinfo=timezone.utc)
 
 
@@ -51,7 +53,8 @@ class LastCrawl:
     """The last crawl of a site: when it *began* (None: never), and whether it is unfinished. A
     crawl that reached a limit of its user is finished. If it read nothing, *tried* is when it was
     tried last, and *failures* counts the crawls in a row that found the site down. *is_killed*: its
-    last run did not end by itself, or it still runs.
+    last run did not end by itself, or it still runs. *is_error*: it failed on this machine, not on
+    the site.
     """
 
     began: datetime | None = None
@@ -59,6 +62,7 @@ class LastCrawl:
     tried: datetime | None = None
     failures: int = 0
     is_killed: bool = False
+    is_error: bool = False
 
     def due(self, interval: timedelta | None) -> datetime:
         """Return when the site is due. An unfinished crawl was due when it began. A crawl that
@@ -66,10 +70,12 @@ class LastCrawl:
 
         The *interval* (None: due at once) counts from the beginning of the last crawl, so that a
         daily crawl does not start later each day. A site that gave nothing to read is due after its
-        interval. If it is down, it is then due after twice, and so on, up to `MOST_INTERVALS`.
+        interval. If it is down, it is then due after twice, and so on, up to `MOST_INTERVALS`. A
+        crawl that failed here is due after `AFTER_ERROR`, if the interval is not shorter.
         """
         if interval and self.tried and self.tried <= datetime.now(timezone.utc):
             count = min(1 << min(max(self.failures - 1, 0), MOST_INTERVALS), MOST_INTERVALS)
+            interval = min(interval, AFTER_ERROR) if self.is_error else interval
             return self.tried + interval * (1 - SLACK) * count
         if self.began is None or self.began > datetime.now(timezone.utc):
             return AT_ONCE
@@ -93,7 +99,8 @@ class LastCrawl:
             return replace(self, is_unfinished=True)  # it ended before its book had it
         if not result.has_read_nothing:
             return self
-        return replace(self, tried=started, failures=result.failures)
+        is_error = result.outcome == ERROR
+        return replace(self, tried=started, failures=result.failures, is_error=is_error)
 
 
 def last_crawl(path: Path) -> LastCrawl:

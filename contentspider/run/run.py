@@ -416,7 +416,7 @@ def _checked_options(settings: Settings) -> CrawlOptions:
         )
     if chosen.warc_file:
         check_warc(Path(chosen.warc_file))
-    if not is_url(chosen.models_dir):
+    if not (is_url(chosen.models_dir) or chosen.models_frozen):
         _check_folder("--models", Path(chosen.models_dir))
     _check_folder("--state-dir", state_folder(chosen.state_dir))
     return chosen

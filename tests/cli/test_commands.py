@@ -91,8 +91,9 @@ def test_commands_without_arguments_list_known_sites(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    for command in ("models", "report", "changes", "status"):
-        assert cli.main([command]) == 0
+    codes = {"models": 0, "report": 2, "changes": 0, "status": 0}  # no report is written
+    for command, code in codes.items():
+        assert cli.main([command]) == code
         assert capsys.readouterr().out == ""
     state = tmp_path / ".scrapy" / "contentspider"
     (state / "history").mkdir(parents=True)
@@ -102,7 +103,7 @@ def test_commands_without_arguments_list_known_sites(
     page = Page.from_html("<p>Tea is made of leaves.", "/tea")
     ModelStore(tmp_path / "models").save(SiteLearner("tea.org").fit([page]))
     for command in ("report", "changes"):
-        assert cli.main([command]) == 0
+        assert cli.main([command]) == codes[command]
         assert capsys.readouterr().out == "a.org\nb.org\nc.org\n"
     assert cli.main(["status", "--json"]) == 0
     sites = json.loads(capsys.readouterr().out)

@@ -13,7 +13,7 @@ from contentspider.state.stores.lease import Lease, renewed
 from contentspider.state.stores.remote import open_objects
 from tests.conftest import Site, run, serve
 from tests.run.test_run import STATE, sites_file
-from tests.sites import small_site
+from tests.sites import article, small_site
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -55,6 +55,18 @@ def test_removed_site_is_shown_apart_and_leaves_nothing_behind(tmp_path: Path) -
         assert (tmp_path / "old.jsonl").exists(), "outputs stay"
         assert "old" not in run("status", cwd=tmp_path).stdout
         assert run("remove", "old", cwd=tmp_path, check=False).returncode == 1, "nothing is left"
+
+
+def test_site_whose_index_is_elsewhere_now_is_not_removed(tmp_path: Path, site: Site) -> None:
+    site.add("/", article(1))
+    run("crawl", site.url, "--own-site", "--index", "sqlite:a.db", cwd=tmp_path)
+    name = site.url.removeprefix("http://").replace(":", "-")
+    (tmp_path / "a.db").rename(tmp_path / "b.db")
+    done = run("remove", name, cwd=tmp_path, check=False)
+    assert done.returncode == 1 and "a.db does not exist" in done.stderr
+    assert not (tmp_path / "a.db").exists()
+    (tmp_path / "b.db").rename(tmp_path / "a.db")
+    assert "1 document of sqlite" in run("remove", name, cwd=tmp_path).stderr
 
 
 def test_model_that_another_crawl_uses_is_not_removed(tmp_path: Path, site: Site) -> None:

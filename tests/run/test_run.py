@@ -16,7 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from scrapy.settings import Settings
 
+from contentspider.ground.errors import ContentSpiderError
+from contentspider.run.run import _checked_options
 from contentspider.state.book.book import Book
 from contentspider.state.book.database import lock_of
 from contentspider.state.crawls.books import KILLED
@@ -415,3 +418,17 @@ def test_signal_after_the_end_of_a_crawl_does_not_hide_how_it_ended(
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == Outcome.COMPLETE, done.stderr
     assert json.loads((tmp_path / "stats.json").read_text())["pages"] == 4
+
+
+def test_only_a_folder_that_models_are_written_to_must_be_writable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    models = tmp_path / "models"
+    models.mkdir()
+    access = os.access
+    monkeypatch.setattr(os, "access", lambda path, how: path != models and access(path, how))
+    chosen = {"CONTENTSPIDER_DURABLE": True, "CONTENTSPIDER_MODELS_DIR": str(models)}
+    chosen["CONTENTSPIDER_STATE_DIR"] = str(tmp_path / "state")
+    with pytest.raises(ContentSpiderError):
+        _checked_options(Settings(chosen))
+    assert _checked_options(Settings(chosen | {"CONTENTSPIDER_MODELS_FROZEN": True})).models_frozen

@@ -101,6 +101,13 @@ def test_site_whose_crawl_was_stopped_before_it_began_is_due() -> None:
     assert LastCrawl(BEGAN).with_result(complete).due(DAY) > later
 
 
+def test_crawl_that_failed_here_is_due_within_the_hour() -> None:
+    failed = SiteResult("tea", "error", started=BEGAN.isoformat())
+    due = LastCrawl(BEGAN - DAY, is_unfinished=True).with_result(failed).due(DAY)
+    assert BEGAN < due <= BEGAN + DAY / 24
+    assert LastCrawl().with_result(failed).due(DAY / 48) <= BEGAN + DAY / 48
+
+
 def test_run_names_what_accepts_doubted_pages_and_crawls_only_other_sites_again() -> None:
     doubted, failed = SiteResult("tea", "gone_doubted"), SiteResult("ferry", "incomplete")
     last = report_lines([doubted], Outcome.GONE_DOUBTED)[-1]
