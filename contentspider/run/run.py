@@ -64,7 +64,7 @@ from contentspider.state.outcome import (
     Outcome,
     Remaining,
     decide,
-    left_overrides,
+    overrides_to_mend,
     pages_read,
 )
 from contentspider.state.stores.remote import is_url
@@ -235,7 +235,7 @@ def crawl(options: argparse.Namespace) -> int:
     record = {
         **_judgement(outcome, reasons, unread),
         "accepted": accepted,
-        "warnings": [printable(worded(text)) for text in (*texts, *left_overrides(stats))],
+        "warnings": [printable(worded(text)) for text in (*texts, *overrides_to_mend(stats))],
         "indexes": [index_url(url, chosen.state_dir, True) for url in chosen.index],
         "pages": _page_count(book),
         "stats": dict(sorted(stats.items())),

@@ -113,6 +113,7 @@ F1_STAT, PAGES_STAT = "contentspider/quality/f1/", "contentspider/quality/pages/
 LEARNED_STAT = "contentspider/quality/learned/"
 # Followed by a site whose corrections do not follow its moved pages: what to do.
 LEFT_OVERRIDES_STAT = "contentspider/overrides/left/"
+IDLE_OVERRIDES_STAT = "contentspider/overrides/idle/"
 # Stats of a doubtful template, followed by the site, a slash, and the slot where its pages have
 # most of their text: the number of pages, and what to look at (see `DoubtfulTemplate`).
 DOUBTFUL_STAT, DOUBT_STAT = "contentspider/quality/doubtful/", "contentspider/quality/doubt/"
@@ -448,9 +449,10 @@ def _complete(stats: Mapping[str, Any], crawl: str) -> list[tuple[Outcome, list[
     ]
 
 
-def left_overrides(stats: Mapping[str, Any]) -> list[str]:
-    """Return what to do with the corrections of sites whose pages have moved away."""
-    return [str(text) for name, text in stats.items() if name.startswith(LEFT_OVERRIDES_STAT)]
+def overrides_to_mend(stats: Mapping[str, Any]) -> list[str]:
+    """Return what is wrong with corrections: they decide nothing, or their pages have moved."""
+    kinds = LEFT_OVERRIDES_STAT, IDLE_OVERRIDES_STAT
+    return [str(text) for name, text in stats.items() if name.startswith(kinds)]
 
 
 def _behind(stats: Mapping[str, Any]) -> list[str]:

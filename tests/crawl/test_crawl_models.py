@@ -26,6 +26,7 @@ from contentspider.crawl.learning.models import (
 from contentspider.ground.errors import NotEnoughTextError, OverridesError
 from contentspider.page.input.overrides import OVERRIDES
 from contentspider.page.input.page import Page
+from contentspider.state.outcome import overrides_to_mend
 from tests.conftest import read_jsonl, run
 from tests.crawlers import close, open_crawler, parts
 from tests.messages import wording
@@ -150,6 +151,7 @@ def test_overrides_that_decide_nothing_are_told(
         models.note_overrides(Page.from_html(article(number), url, overrides=models.overrides(url)))
     models.tell_idle_overrides()
     assert crawler.stats.get_value("contentspider/overrides/idle") == 2
+    assert len(overrides_to_mend(crawler.stats.get_stats())) == 2, "so `run` tells them"
     assert [re.findall(r"'(\S+)'", message) for message in caplog.messages] == [[".none"], ["h9"]]
     assert "2 pages" in caplog.messages[0] and "1 page" in caplog.messages[1]
 

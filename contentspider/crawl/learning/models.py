@@ -41,6 +41,7 @@ from contentspider.state.outcome import (
     DOUBT_STAT,
     DOUBTFUL_STAT,
     F1_STAT,
+    IDLE_OVERRIDES_STAT,
     LEARNED_STAT,
     OUTDATED_STAT,
     PAGES_STAT,
@@ -254,12 +255,14 @@ class CrawlModels:
     def tell_idle_overrides(self) -> None:
         """Warn of overrides that decided nothing on the pages that were read."""
         for key, effects in self._effects.items():
-            for effect in effects.idle():
-                self._stats.inc_value("contentspider/overrides/idle")
-                logger.warning(
+            for number, effect in enumerate(effects.idle(), 1):
+                text = (
                     f"{key}: in overrides.toml {effect} decides nothing: it matches no text on"
                     f" {counted(effect.fitting, 'pages')}, or an element within decides otherwise"
                 )
+                self._stats.inc_value("contentspider/overrides/idle")
+                self._stats.set_value(f"{IDLE_OVERRIDES_STAT}{key}/{number}", text)
+                logger.warning(text)
 
     async def learn(self, crawl: CrawlState, state: SiteState, compare: bool = False) -> Learned:
         """Return a model of a site, learned from the pages in the book, in at most two attempts.
