@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -28,6 +29,7 @@ logger = logging.getLogger(__name__)
 
 CHILD = "contentspider.crawl_process"
 # If a crawl ends before it can write its stats, the last line of its log gives the reason.
+LITTLE_BYTES = 1_000_000  # free on a disk that is as good as full
 TAIL_BYTES = 4_096
 
 
@@ -145,7 +147,8 @@ class Child:
             record = json.loads(self.stats.read_bytes())
         except (OSError, ValueError):  # the crawl ended before it wrote its stats
             how = f"it was ended by {signal.Signals(-code).name}" if code < 0 else ""
-            return Ended(replace(result, reasons=(how,) if how else _last_line(self.log)))
+            told = (how,) if how else _last_line(self.log) or (_silent(code, self.log.parent),)
+            return Ended(replace(result, reasons=told))
         return Ended(with_record(result, outcome, record), Ending.from_stats(record["stats"]))
 
 
@@ -169,3 +172,10 @@ def _last_line(log: Path) -> tuple[str, ...]:
         return ()
     lines = [line for line in text.splitlines() if line.strip()]
     return tuple(line.removeprefix("contentspider: ") for line in lines[-1:])
+
+
+def _silent(code: int, logs: Path) -> str:
+    """Return what is known of a crawl that has written nothing into the folder *logs*."""
+    is_full = shutil.disk_usage(logs).free < LITTLE_BYTES
+    why = f", because {logs} has no space left" if is_full else ""
+    return f"it ended with the exit code {code}, and wrote neither a log nor its stats{why}"

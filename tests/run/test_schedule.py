@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
 
 from contentspider.run import site_job
-from contentspider.run.child import Ended
+from contentspider.run.child import Child, Ended
 from contentspider.run.jobs import Jobs
 from contentspider.run.report import report_lines
 from contentspider.run.results import AT_ONCE, LastCrawl, SiteResult, last_crawl, run_outcome
@@ -106,6 +108,18 @@ def test_crawl_that_failed_here_is_due_within_the_hour() -> None:
     due = LastCrawl(BEGAN - DAY, is_unfinished=True).with_result(failed).due(DAY)
     assert BEGAN < due <= BEGAN + DAY / 24
     assert LastCrawl().with_result(failed).due(DAY / 48) <= BEGAN + DAY / 48
+
+
+def test_crawl_that_could_write_nothing_has_a_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    child = Child("tea", tmp_path, has_lease=False)
+    (told,) = child._ended(1, BEGAN).result.reasons
+    assert "no space" not in told
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=0))
+    child.log.touch()
+    (told,) = child._ended(1, BEGAN).result.reasons
+    assert "no space" in told
 
 
 def test_run_names_what_accepts_doubted_pages_and_crawls_only_other_sites_again() -> None:
