@@ -134,9 +134,10 @@ def _saved(options: argparse.Namespace) -> _Site | None:
 
 
 def _folder_of_site(file: Path, store: ModelStore) -> Path:
-    """Return the folder of the site that a saved page is of: the nearest one whose name is that of
-    a known site, or else the outermost below the current folder with pages of its own, beyond the
-    page's folder.
+    """Return the folder of the site to which a saved page belongs.
+
+    It is the nearest folder above the page that has the name of a known site. Without one it is the
+    outermost folder below the current one that has pages, or the page's own folder.
     """
     from contentspider.page.input.files import is_named_page
 

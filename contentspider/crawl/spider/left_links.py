@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 MAX_KNOWN = 50_000
-# By stat, what the log says of the first address.
+# The log message of each stat, with a place for the first address.
 MESSAGES = {
     DOCUMENTS_LEFT_STAT: (
         "links to documents such as %s are not followed: pip install"
@@ -43,7 +43,7 @@ class LeftLinks:
         self._known: LocalCache[str, None] = LocalCache(MAX_KNOWN)
 
     def note(self, addresses: Iterable[str], is_in_scope: Callable[[str], bool]) -> None:
-        """Count those of some addresses that belong to the crawl, each once."""
+        """Count each of the *addresses* once, if it is in the scope of the crawl."""
         for address in addresses:
             if address in self._known or not is_in_scope(address):
                 continue
