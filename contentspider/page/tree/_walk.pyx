@@ -484,7 +484,8 @@ cdef class _Walk:
         if kind == CONTAINER and is_part_of_entry(self.elements.values[CLASS]):
             self.run.add(b" ")
             kind = INLINE
-        is_code = kind == CONTAINER and is_fragment(node, self.elements.values[CLASS])
+        is_code = kind == CONTAINER and not self.place.preformatted
+        is_code = is_code and is_fragment(node, self.elements.values[CLASS])
         if is_code or kind == CONTAINER and is_diagram(self.elements.values[CLASS]):
             if is_code:
                 join_lines(etree.elementFactory(self.hints.root._doc, node))
