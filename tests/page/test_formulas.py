@@ -132,6 +132,19 @@ def test_text_of_formula_without_source_stays_readable() -> None:
             "x^{2}",
         ),
         (
+            "<img class=math src=a.png alt='x \\text{ for all } y'>",
+            r"$x \text{ for all } y$",
+            r"x \text{ for all } y",
+        ),
+        ("<img class=math src=a.png alt='ABCD'>", "$ABCD$", "ABCD"),
+        ("<img class=math src=a.png alt='Circle'>", "![Circle](https://e.example/a.png)", ""),
+        ("<img class=math src=a.png alt='a.svg'>", "![a.svg](https://e.example/a.png)", ""),
+        (
+            "<img class=math src=a.png alt='Площадь круга'>",
+            "![Площадь круга](https://e.example/a.png)",
+            "",
+        ),
+        (
             "<img class=math src=a.png alt='a pupil of maths'>",
             "![a pupil of maths](https://e.example/a.png)",
             "",
