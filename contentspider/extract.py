@@ -254,6 +254,10 @@ def _site_items(
         yield item
     _warn_of_directives(str(root), left_out)
     check.warn(str(root))
+    _warn_of_idle_rules(root, effects)
+
+
+def _warn_of_idle_rules(root: Path, effects: OverrideEffects) -> None:
     for effect in effects.all():
         if not effect.pages:
             logger.warning("%s: in overrides.toml %s decides nothing on the pages", root, effect)

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from itertools import combinations, starmap
+from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
 from contentspider.ground.addresses import is_web_address
 from contentspider.ground.sites import SiteKeys
+from contentspider.page.tree.tags import is_link
 from contentspider.site.title import title_parts
 
 if TYPE_CHECKING:
@@ -95,24 +96,58 @@ def sites_of(pages: Sequence[Page]) -> SitesOfPages | None:
         "ends of titles": _end_of_title(pages),
         "languages": lambda page: page.hints.language.partition("-")[0],
     }
-    steps = [named_steps(page) for page in pages]
+    sites = [_SiteOfPage(named_steps(page), canonical(page), page) for page in pages]
     for by, sign in signs.items():
-        if names := _differing_names(list(map(sign, pages)), steps):
+        if names := _differing_names(list(map(sign, pages)), sites):
             return SitesOfPages(by, names)
     return None
 
 
-def _differing_names(names: Sequence[str], steps: Sequence[Steps]) -> list[tuple[str, int]]:
+class _SiteOfPage(NamedTuple):
+    """What a page tells of its site: the *steps* of its design, and the site of its canonical
+    address ("": it has none).
+    """
+
+    steps: Steps
+    canonical: str
+    page: Page
+
+    def linked(self, keys: SiteKeys) -> set[str]:
+        """Return the sites that the page links to."""
+        marks = {mark for block in self.page.content.blocks for _, _, mark in block.spans}
+        return {keys.key(mark) for mark in marks if is_link(mark) and is_web_address(mark)}
+
+
+def _differing_names(names: Sequence[str], sites: Sequence[_SiteOfPage]) -> list[tuple[str, int]]:
     """Return the frequent *names* with their numbers of pages, if pages with different names have
-    different designs; else an empty list. *names* and *steps* have an entry for each page.
+    different designs; else an empty list. *names* and *sites* have an entry for each page.
+
+    A site may have a template that lacks a name. So pages without one are of another site than
+    those with a name only if they do not link to each other's canonical addresses.
     """
     least = max(MIN_NAMING, (1 - ONE_SITE_SHARE) * len(names))
     counts = [(name, count) for name, count in Counter(names).most_common() if count >= least]
-    designs = [
-        design_of(each for each, other in zip(steps, names, strict=True) if other == name)
+    groups = {
+        name: [site for site, other in zip(sites, names, strict=True) if other == name]
         for name, _ in counts
-    ]
-    return counts if any(starmap(_differ, combinations(designs, 2))) else []
+    }
+    designs = {name: design_of(site.steps for site in group) for name, group in groups.items()}
+    for one, other in combinations(groups, 2):
+        if _differ(designs[one], designs[other]) and (
+            (one and other) or not _are_linked(groups[one], groups[other])
+        ):
+            return counts
+    return []
+
+
+def _are_linked(one: Sequence[_SiteOfPage], other: Sequence[_SiteOfPage]) -> bool:
+    """Tell whether pages of one group link to the site of the other's canonical addresses."""
+    keys = SiteKeys()
+    for group, linking in ((one, other), (other, one)):
+        own = {site.canonical for site in group if site.canonical}
+        if own and any(site.canonical in own or own & site.linked(keys) for site in linking):
+            return True
+    return False
 
 
 def _end_of_title(pages: Iterable[Page]) -> Callable[[Page], str]:

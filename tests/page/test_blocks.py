@@ -152,9 +152,10 @@ def test_code_with_million_blank_lines_is_read_quickly() -> None:
         "<div>" + "<button>a</button> " * 20_000 + "</div><pre>x = 1</pre>",
         "<pre class=verse>a\nb" * 2_000,
         "<div>" + "<div role=tablist><a role=tab>a</a><a role=tab>b</a></div>" * 2_000 + "</div>",
+        "<div class=fragment><div class=line>x</div>" * 40_000,
     ],
 )
-def test_many_controls_poems_and_tabs_take_linear_time(html: str) -> None:
+def test_many_controls_poems_tabs_and_fragments_take_linear_time(html: str) -> None:
     started = time.process_time()
     assert texts(html)
     assert time.process_time() - started < 3

@@ -281,6 +281,19 @@ def test_comments_before_a_feed_are_read_in_linear_time(end: str, is_html: bool)
     assert time.process_time() - started < 0.05  # each comment more doubled the time
 
 
+@pytest.mark.parametrize(
+    ("body", "is_html"),
+    [
+        (b'{"title": "<p>Tea</p>", "size": [1, 2]}\n<script async src=/ads.js></script>\n', False),
+        (b'{"a": 1}<script>var page = "longer than the answer of the server"</script>', True),
+        (b'{"a": 1, "size": [1, 2]}<p>Tea</p>\n<script></script>', True),
+        (b'{{ title }}, {"a": 1, "size": [1, 2]}<script></script>', True),
+    ],
+)
+def test_json_with_script_of_the_host_behind_it_is_no_page(body: bytes, is_html: bool) -> None:
+    assert may_be_html(body) == is_html
+
+
 @pytest.mark.parametrize("letter", ["x", "é", "水", "🙂"])
 def test_oversized_page_is_cut_between_characters(letter: str, monkeypatch) -> None:
     size = len(letter.encode())

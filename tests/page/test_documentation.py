@@ -390,6 +390,8 @@ def test_signs_and_numbers_of_generators_are_read(body: str, shown: str) -> None
         '<pre class="wp-block-verse">The oven is <em>hot</em>,\n    the bread is not.\n\nWait.</pre>',
         '<div class="verseblock"><pre class="content">The oven is <em>hot</em>,\nthe bread is not.\n\n'
         "Wait.</pre></div>",
+        '<pre class="verse">\n<b>The oven is hot,\n</b>the bread is not.\n\n<i>Wait.\n</i></pre>',
+        '<pre class="verse">The oven is hot,\n<i>the bread</i> is not.\n\nWait.\n\n</pre>',
         '<pre class="poem"><em>The oven is hot</em>,\n<b></b>the bread is not.\n\nWait.\n</pre>',
     ],
 )

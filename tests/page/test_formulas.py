@@ -29,6 +29,9 @@ HALF = "<mfrac><mi>a</mi><mn>2</mn></mfrac>"
         (f"<mrow><mo>(</mo>{HALF}<mo>)</mo></mrow>", r"\left(\frac{a}{2}\right)"),
         ("<mrow><mo>(</mo><mi>x</mi><mo>)</mo></mrow>", "(x)"),
         (f"<mfenced open='[' close=']'>{HALF}<mi>b</mi></mfenced>", r"\left[\frac{a}{2},b\right]"),
+        ("<mfenced open=⟨ close=⟩><mi>b</mi></mfenced>", r"\left\langle b\right\rangle"),
+        ("<mfenced separators=''><mi>α</mi><mi>b</mi></mfenced>", r"\left(\alpha b\right)"),
+        ("<mi>a</mi><mspace width=1.2.3em></mspace><mi>b</mi>", "ab"),
         (
             "<mrow><mo>(</mo><mfrac linethickness=0><mi>n</mi><mi>k</mi></mfrac><mo>)</mo></mrow>",
             r"\binom{n}{k}",
@@ -127,6 +130,19 @@ def test_text_of_formula_without_source_stays_readable() -> None:
             "<img class=mwe-math-fallback-image-inline src=a.svg alt='{\\displaystyle x^{2}}'>",
             "$x^{2}$",
             "x^{2}",
+        ),
+        (
+            "<img class=math src=a.png alt='x \\text{ for all } y'>",
+            r"$x \text{ for all } y$",
+            r"x \text{ for all } y",
+        ),
+        ("<img class=math src=a.png alt='ABCD'>", "$ABCD$", "ABCD"),
+        ("<img class=math src=a.png alt='Circle'>", "![Circle](https://e.example/a.png)", ""),
+        ("<img class=math src=a.png alt='a.svg'>", "![a.svg](https://e.example/a.png)", ""),
+        (
+            "<img class=math src=a.png alt='Площадь круга'>",
+            "![Площадь круга](https://e.example/a.png)",
+            "",
         ),
         (
             "<img class=math src=a.png alt='a pupil of maths'>",

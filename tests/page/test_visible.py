@@ -35,6 +35,8 @@ def fields(body: str, head: str = "") -> dict[str, Any]:
             "2024-03-03",
         ),
         ("only changed", "<h1>Ferry</h1><p>Last updated: March 3, 2024", "", "2024-03-03"),
+        ("changed by a person", "<h1>Ferry</h1><p>3 May 2013 updated by Ada", "", "2013-05-03"),
+        ("a headline", "<h1>Ferry</h1><p>3 May 2013 Updated rules of the port", "2013-05-03", ""),
         ("a heading of its own", "<h2>Friday, March 1, 2024</h2><h1>Ferry</h1>", "2024-03-01", ""),
         (
             "prose",

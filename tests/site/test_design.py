@@ -67,3 +67,27 @@ def test_learner_tells_that_saved_pages_are_of_several_sites(
     with caplog.at_level(logging.WARNING, "contentspider"):
         SiteLearner("saved").fit(pages)
     assert ("The Mole (6), The Quay (6)" in caplog.text) == is_told
+
+
+SPARSE, CANONICAL = "<title>Tea</title>", "<link rel=canonical href=https://a.example/x>"
+
+
+@pytest.mark.parametrize(
+    ("heads", "design", "sites"),
+    [
+        ((SPARSE, CANONICAL), ONE + " <a href=https://a.example/tea>Tea</a>", 1),
+        ((SPARSE, CANONICAL), ONE + " <a href=https://b.example/tea>Tea</a>", 2),
+        (
+            ("<title>Tea</title>" + CANONICAL, "<title>Rope | The Quay</title>" + CANONICAL),
+            ONE,
+            1,
+        ),
+    ],
+    ids=["links to the named site", "links elsewhere", "same address"],
+)
+def test_template_without_a_name_is_of_the_site_that_it_leads_to(
+    heads: tuple[str, str], design: str, sites: int
+) -> None:
+    pages = [page((design, OTHER)[n % 2], n, heads[n % 2]) for n in range(12)]
+    found = sites_of(pages)
+    assert (len(found.names) if found else 1) == sites

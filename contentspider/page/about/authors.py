@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 MAX_AUTHORS = 20
 MAX_AUTHOR_CHARS = 100
 
+# What parts a person from a parent of the same name.
+GENERATION = re.compile(r"(?:jr|sr|i{2,3}|iv)\.?", re.IGNORECASE)
 BYLINE = re.compile(
     r"(?:(?:(?:written|posted|published|reviewed) )?by|(?:(?:geschrieben|verfasst) )?von"
     r"|(?:(?:écrit|publié) )?par|(?:(?:escrito|publicado) )?por|di|(?:scritto|pubblicato) da"
@@ -64,13 +66,14 @@ def in_order(text: str) -> str:
 
     Two names of two words each may be those of two persons.
 
-    >>> in_order("Byron, Ada"), in_order("Ada Byron"), in_order("Doe, Cy, MD")
-    ('Ada Byron', 'Ada Byron', 'Doe, Cy, MD')
+    >>> in_order("Byron, Ada"), in_order("Doe, Cy, MD"), in_order("Cy Doe, Jr.")
+    ('Ada Byron', 'Doe, Cy, MD', 'Cy Doe, Jr.')
     >>> in_order("de la Cruz, Eva"), in_order("Ada Byron, Cy Doe")
     ('Eva de la Cruz', 'Ada Byron, Cy Doe')
     """
     family, comma, given = text.strip().partition(",")
     is_name = comma and "," not in given and given.strip() and not NO_PERSON.search(text)
+    is_name = is_name and not GENERATION.fullmatch(given.strip())
     is_name = is_name and min(len(family.split()), len(given.split())) < 2
     return f"{given.strip()} {family.strip()}" if is_name else text
 

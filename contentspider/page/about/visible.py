@@ -68,9 +68,11 @@ CHANGED = re.compile(
     re.IGNORECASE,
 )
 # Labels may stand behind their dates: "2013年10月31日 更新", "31 Ekim 2013 tarihinde güncellendi".
+# In "3 May 2013 Updated rules of the port" a headline begins with such a word.
 BEHIND = re.compile(
     rf"[日일]?[\s)]*(?:{CLOCK}\s*)?(?:に|を|tarihinde\s|को\s|最終|最后|最後)?\s*"
-    rf"(?:(?P<changed>{_CHANGED})|(?:{_PUBLISHED}))(?![:：])",
+    rf"(?:(?P<changed>{_CHANGED})|(?:{_PUBLISHED}))"
+    r"(?!\s*[:：]|\w?\s+(?!(?:by|von|par|por|da|at|um|à|alle)\s)[A-Za-z\u00c0-\u04ff])",
     re.IGNORECASE,
 )
 # A text with a full stop and at least this many words (or characters, in scripts without spaces) is
@@ -240,7 +242,7 @@ def _labelled(text: str, language: str) -> Iterator[tuple[str, str, str, bool]]:
     days = list(find_dates(text, language=language))
     is_behind = bool(days) and BEHIND.match(text, days[-1].end) is not None
     start = begin = 0
-    for _number, day in enumerate(days):
+    for day in days:
         if is_behind:
             label = BEHIND.match(text, day.end)
             is_change = label is not None and label["changed"] is not None

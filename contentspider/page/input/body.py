@@ -74,6 +74,7 @@ ENDED_BY = {
 }
 MAY_LACK_ENDS = re.compile(rb"<(?:d[dt]|r[bpt])\b", re.IGNORECASE)
 # Parsed in place of an empty body, for which lxml returns no tree.
+JSON = json.JSONDecoder()
 EMPTY_HTML = b"<html></html>"
 # The ASCII characters that `str.strip` removes.
 SPACE = b"\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f "
@@ -203,7 +204,7 @@ def _is_data(body: bytes) -> bool:
 
 
 def _is_json(body: bytes) -> bool:
-    """Tell whether a body is JSON, or JSON lines."""
+    """Tell whether a body is JSON, or JSON lines. Some hosts put a script of theirs behind it."""
     text = body.lstrip(b"\xef\xbb\xbf" + SPACE)
     if not text.startswith((b"{", b"[")):
         return False
@@ -213,6 +214,12 @@ def _is_json(body: bytes) -> bool:
         with suppress(ValueError, RecursionError):
             json.loads(part)
             return True
+    if not text.rstrip(SPACE).endswith(b"</script>"):
+        return False
+    with suppress(ValueError, RecursionError):
+        decoded = text.decode()
+        end = JSON.raw_decode(decoded)[1]
+        return 2 * end > len(decoded) and decoded[end:].lstrip().startswith("<script")
     return False
 
 

@@ -119,8 +119,11 @@ cdef bint is_furniture(
         return True
     if elements.values[STYLE] is not NULL and strstr(elements.values[STYLE], WORD_MARKER) is not NULL:
         return True
-    if classes is NULL:
-        return False
+    return classes is not NULL and is_furniture_by_class(node, classes, heading)
+
+
+cdef bint is_furniture_by_class(xmlNode* node, const char* classes, xmlNode* heading) except -1:
+    """Tell whether the classes of an inline element say that it is left out of the text."""
     if is_source_link(node, classes) or repeats_kind(node, classes):
         return True
     if is_unseen(classes) and is_in_branch(node):

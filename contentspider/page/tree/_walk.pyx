@@ -455,47 +455,12 @@ cdef class _Walk:
         element.marks = 0
         element.first_block = -1
         element.number, element.step, element.numbering = NO_NUMBER, 0, 0
-        if kind == LINK and self.elements.values[HREF] is not NULL and self.is_own_link(node):
-            kind = INLINE
         if self.place.heading is not NULL and node.prev is not NULL:
             if is_called(node.prev, "button") or (
                 kind == BUTTON and node.prev.type == XML_ELEMENT_NODE
             ):
                 self.run.add(b" ")
-        if kind == BUTTON:
-            kind = CONTAINER if self.place.heading is NULL and not has_sign(node) else INLINE
-        if kind == CONTAINER and is_box_of_task(self.elements.values[CLASS]):
-            box = UNCHECKED if is_of_class(node, "checkbox checkbox-off") else CHECKED
-            self.run.add(<bytes>box.encode())
-            kind = INLINE
-        if kind == CONTAINER and is_split_signature(node, self.elements.values[CLASS]):
-            join_signature(etree.elementFactory(self.hints.root._doc, node))
-        if self.place.in_signature and kind != INLINE and kind != LINK and kind != TEMPLATE:
-            self.run.add(b" ")
-            kind = INLINE
-        if kind == PREFORMATTED:
-            preformatted = etree.elementFactory(self.hints.root._doc, node)
-            if is_verse(preformatted):
-                break_lines(preformatted)
-                tag, kind = self.elements.tag_number("p"), CONTAINER
-        if kind == INLINE and self.elements.tags[tag].is_code and not self.place.preformatted:
-            if self.place.heading is NULL and is_block_of_code(node):
-                tag, kind = self.elements.tag_number("pre"), PREFORMATTED
-        if kind == CONTAINER and is_part_of_entry(self.elements.values[CLASS]):
-            self.run.add(b" ")
-            kind = INLINE
-        is_code = kind == CONTAINER and is_fragment(node, self.elements.values[CLASS])
-        if is_code or kind == CONTAINER and is_diagram(self.elements.values[CLASS]):
-            if is_code:
-                join_lines(etree.elementFactory(self.hints.root._doc, node))
-            tag, kind = self.elements.tag_number("pre"), PREFORMATTED
-        elif kind == CONTAINER and is_grid(node, self.elements.values[CLASS]):
-            make_rows(etree.elementFactory(self.hints.root._doc, node))
-            tag, kind = self.elements.tag_number("table"), TABLE
-        elif kind == CONTAINER and is_title(node, self.elements.values[CLASS]):
-            tag = self.elements.tag_number("h1")
-        elif kind == CONTAINER and is_called(node, "aside") and is_box(self.elements.values[CLASS]):
-            tag = self.elements.tag_number("div")  # it belongs to the text, as no other aside
+        kind = self.drawn_as(node, &tag, self.read_as(node, kind), &is_code)
         if kind == INLINE or kind == LINK or kind == TEMPLATE:
             self.start_inline(node, tag, kind, &element)
         elif self.place.preformatted and (self.place.in_code or kind == NUMBERED or kind == ITEM):
@@ -515,6 +480,63 @@ cdef class _Walk:
         if self.keep_attributes:
             self.tree.add_attributes(node, self.place.container)
         self.open.push_back(element)
+
+    cdef Kind read_as(self, xmlNode* node, Kind kind) except *:
+        """Return the kind of an element at its place: of a link to its own heading, a button, the
+        box of a task, and what stands in a signature.
+        """
+        if kind == LINK and self.elements.values[HREF] is not NULL and self.is_own_link(node):
+            kind = INLINE
+        if kind == BUTTON:
+            kind = CONTAINER if self.place.heading is NULL and not has_sign(node) else INLINE
+        if kind == CONTAINER and is_box_of_task(self.elements.values[CLASS]):
+            box = UNCHECKED if is_of_class(node, "checkbox checkbox-off") else CHECKED
+            self.run.add(<bytes>box.encode())
+            kind = INLINE
+        if kind == CONTAINER and is_split_signature(node, self.elements.values[CLASS]):
+            join_signature(etree.elementFactory(self.hints.root._doc, node))
+        if self.place.in_signature and kind != INLINE and kind != LINK and kind != TEMPLATE:
+            self.run.add(b" ")
+            kind = INLINE
+        if kind == CONTAINER and is_part_of_entry(self.elements.values[CLASS]):
+            self.run.add(b" ")
+            kind = INLINE
+        return kind
+
+    cdef Kind drawn_as(
+        self, xmlNode* node, Py_ssize_t* tag, Kind kind, bint* is_code
+    ) except *:
+        """Return the kind of an element that generators draw as another one (a poem, code, a
+        table, a title), and set its *tag*, and whether it *is_code*.
+        """
+        if kind == PREFORMATTED:
+            preformatted = etree.elementFactory(self.hints.root._doc, node)
+            if is_verse(preformatted):
+                break_lines(preformatted)
+                tag[0], kind = self.elements.tag_number("p"), CONTAINER
+        elif kind == INLINE and self.is_lone_code(node, tag[0]):
+            tag[0], kind = self.elements.tag_number("pre"), PREFORMATTED
+        if kind != CONTAINER:
+            return kind
+        if not self.place.preformatted and is_fragment(node, self.elements.values[CLASS]):
+            is_code[0] = True
+            join_lines(etree.elementFactory(self.hints.root._doc, node))
+        if is_code[0] or is_diagram(self.elements.values[CLASS]):
+            tag[0], kind = self.elements.tag_number("pre"), PREFORMATTED
+        elif is_grid(node, self.elements.values[CLASS]):
+            make_rows(etree.elementFactory(self.hints.root._doc, node))
+            tag[0], kind = self.elements.tag_number("table"), TABLE
+        elif is_title(node, self.elements.values[CLASS]):
+            tag[0] = self.elements.tag_number("h1")
+        elif is_called(node, "aside") and is_box(self.elements.values[CLASS]):
+            tag[0] = self.elements.tag_number("div")  # it belongs to the text, as no other aside
+        return kind
+
+    cdef bint is_lone_code(self, xmlNode* node, Py_ssize_t tag) except -1:
+        """Tell whether an inline element is a block of code."""
+        if not self.elements.tags[tag].is_code or self.place.preformatted:
+            return False
+        return self.place.heading is NULL and is_block_of_code(node)
 
     cdef bint is_own_link(self, xmlNode* link) except -1:
         """Tell whether a link leads to the heading or the term (mandoc) that its words are."""

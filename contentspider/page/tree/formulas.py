@@ -31,8 +31,11 @@ SEPARATORS = {"mtable": "; ", "mtr": ", "}
 MAX_ELEMENTS, MAX_DEPTH = 2_000, 50
 
 
-# Words in a row: the text for screen readers is no LaTeX.
-SPOKEN = re.compile(r"(?<![\\A-Za-z{])[A-Za-z]{3,} [A-Za-z]{2,}")
+# Two words in a row outside of LaTeX's commands for texts: screen readers speak them.
+WORDS = re.compile(r"(?<![^\W\d_])(?<![\\{])[^\W\d_]{3,} [^\W\d_]{2,}")
+TEXT_COMMAND = re.compile(r"\\(?:text\w*|math\w+|mbox|operatorname\*?)\s?\{[^{}]*\}")
+NAME_OF_PICTURE = re.compile(r"\S+\.(?:png|gif|svg|jpe?g|webp)", re.IGNORECASE)
+MIN_WORD_CHARS = 4  # shorter texts are names in formulas
 # Classes of pictures whose text is LaTeX (of Sphinx, MediaWiki, WordPress and Doxygen).
 DISPLAYED_PICTURES = frozenset(["formulaDsp", "mwe-math-fallback-image-display"])
 PICTURES = DISPLAYED_PICTURES.union(["math", "tex", "latex", "formulaInl"])
@@ -48,7 +51,7 @@ def formula_of(math: _Element) -> tuple[str, str, bool]:
     """
     is_displayed = math.get("display") == "block"
     source = math.get("data-latex") or math.get("alttext") or ""  # of MathJax 4, of LaTeXML
-    source = "" if SPOKEN.search(source) else source
+    source = "" if _is_spoken(source) else source
     for annotation in math.iter("{*}annotation"):
         if (annotation.get("encoding") or "").lower() in TEX and annotation.text:
             source = annotation.text
@@ -62,11 +65,22 @@ def formula_in_picture(classes: str, text: str) -> tuple[str, bool]:
     whether it is displayed on a line of its own.
     """
     names = PICTURES.intersection(classes.split())
-    if not names or SPOKEN.search(text):
+    if not names or _is_spoken(text) or NAME_OF_PICTURE.fullmatch(text.strip()):
         return "", False
     if delimited := DELIMITED.fullmatch(text.strip()):
         text = delimited["source"]
     return _without_wrapping(text), not names.isdisjoint(DISPLAYED_PICTURES)
+
+
+def _is_spoken(text: str) -> bool:
+    r"""Tell whether a text is one for screen readers, not LaTeX. ``ABCD`` is a formula.
+
+    >>> [_is_spoken(text) for text in ("half of it", "Circle", "ABCD", r"x \text{ for all } y")]
+    [True, True, False, False]
+    """
+    word = text.strip()
+    is_word = word.isalpha() and len(word) >= MIN_WORD_CHARS and word[1:].islower()
+    return is_word or WORDS.search(TEXT_COMMAND.sub("", text)) is not None
 
 
 def _without_wrapping(source: str) -> str:

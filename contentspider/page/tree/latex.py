@@ -93,7 +93,7 @@ SIZES = {"true": "d", "false": "t"}  # of fractions, by ``displaystyle``
 TABLE = re.compile(r"\\begin\{(?:matrix|aligned)\}(.*)\\end\{(?:matrix|aligned)\}", re.DOTALL)
 RIGHT = re.compile(r"right left|\bright\b(?!.*\bcenter)")  # of columns: equations
 SPACES = ((1.9, "\\qquad "), (0.9, "\\quad "), (0.26, "\\;"), (0.21, "\\:"), (0.1, "\\,"))
-EM = re.compile(r"\s*([\d.]+)em")
+EM = re.compile(r"\s*(\d+\.?\d*|\.\d+)em")
 # A character, a command, or an escaped sign; and what may have scripts without braces around it.
 ATOM = re.compile(r"[^\\]|\\[A-Za-z]+|\\[^A-Za-z]")
 BASE = re.compile(r"[^\\]|\d+|\((?:[^()]|\([^()]*\))*\)|\\[A-Za-z]+(?:\{[^{}]*\})?|\\[^A-Za-z]")
@@ -317,7 +317,9 @@ def _fenced(element: _Element, parts: list[str]) -> str:
         SYMBOLS.get(sign, sign) or "."
         for sign in (element.get("open", "("), element.get("close", ")"))
     )
-    return f"\\left{opened}{(element.get('separators', ',')[:1]).join(parts)}\\right{closed}"
+    separator = element.get("separators", ",")[:1]
+    inside = separator.join(parts) if separator else _joined(parts)
+    return _joined([f"\\left{opened}", inside, f"\\right{closed}"])
 
 
 def _space(element: _Element, parts: list[str]) -> str:

@@ -32,7 +32,7 @@ def break_lines(verse: _Element) -> None:
     for element in list(_elements(verse)):
         is_read = element is verse or element.tag != "pre"
         if is_read and isinstance(element.tag, str) and element.text:
-            first, *lines = element.text.strip("\n").split("\n", left)
+            first, *lines = element.text.split("\n", left)
             element.text = first
             left -= len(lines)
             for line in reversed(lines):
