@@ -167,8 +167,8 @@ def _nothing_extracted(sources: Sequence[str], failures: Failures) -> str:
 
     names = ", ".join(map(printable, sources))
     causes = dict.fromkeys(failures.files.values())
-    if causes := [cause for cause in causes if cause not in (DOCUMENT, NO_TEXT, NOT_HTML)]:
-        return f"nothing was extracted from {names}: {'; '.join(causes)}"
+    if known := [cause for cause in causes if cause not in (DOCUMENT, NO_TEXT, NOT_HTML)]:
+        return f"nothing was extracted from {names}: {'; '.join(known)}"
     if all(Path(source).is_file() for source in sources):
         return f"no text was found in {names}: it has no text, or is not HTML"
     return f"no HTML files (*.html, *.htm, *.xhtml) and no documents with text under {names}"
