@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from contentspider.ground.counts import counted
 from contentspider.ground.errors import ContentSpiderError
+from contentspider.ground.extras import MissingExtraError
 from contentspider.ground.fetch import Fetched
 from contentspider.ground.sites import SiteKeys, folder_name
 from contentspider.page.input.documents import (
@@ -329,7 +330,9 @@ def extract_paths(
                 yield page_item(fetched, options, None, optional_fields, site)
             except ContentSpiderError as error:
                 logger.warning("%s; this file is left out", error)
-                failures.files[path] = NO_TEXT
+                is_unread = isinstance(error, MissingExtraError)
+                reason = str(error).removeprefix(f"{fetched.url}: ") if is_unread else NO_TEXT
+                failures.files[path] = reason
         else:
             singles.setdefault(path.parent, []).append(path)
     folders = [(path, list(html_files(path))) for path in paths if path.is_dir()]

@@ -89,7 +89,7 @@ def extract(options: argparse.Namespace) -> int:
     outputs = options.output or [STDOUT]
     written = _write(_items(options, fields, failures), outputs, options.format)
     if not written and not failures.pages:
-        raise ContentSpiderError(_nothing_extracted(options.source))
+        raise ContentSpiderError(_nothing_extracted(options.source, failures))
     names = [output for output in outputs if output != STDOUT]
     if names or written > 1:
         say(counted(written, "pages") + (f" -> {', '.join(names)}" if names else ""))
@@ -161,9 +161,14 @@ def _tell(failures: Failures) -> None:
         say(f"{failures.lost}; contentspider report shows what was dropped")
 
 
-def _nothing_extracted(sources: Sequence[str]) -> str:
+def _nothing_extracted(sources: Sequence[str], failures: Failures) -> str:
     """Return why no item came out of the *sources*."""
+    from contentspider.page.input.files import DOCUMENT, NO_TEXT, NOT_HTML
+
     names = ", ".join(map(printable, sources))
+    causes = dict.fromkeys(failures.files.values())
+    if known := [cause for cause in causes if cause not in (DOCUMENT, NO_TEXT, NOT_HTML)]:
+        return f"nothing was extracted from {names}: {'; '.join(known)}"
     if all(Path(source).is_file() for source in sources):
         return f"no text was found in {names}: it has no text, or is not HTML"
     return f"no HTML files (*.html, *.htm, *.xhtml) and no documents with text under {names}"

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from contentspider.ground.extras import require
+from contentspider.ground.extras import MissingExtraError, require
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
 def to_pandas(rows: Sequence[dict[str, Any]]) -> Any:
-    """Return rows as a pandas DataFrame. Raises ImportError without pandas."""
-    from pandas import DataFrame
-
+    """Return rows as a pandas DataFrame. Raises `MissingExtraError` without pandas."""
+    try:
+        from pandas import DataFrame
+    except ModuleNotFoundError as error:  # no extra of ours has it, as users choose its version
+        raise MissingExtraError("to_pandas() needs: pip install pandas") from error
     return DataFrame(rows)
 
 

@@ -37,7 +37,7 @@ def indexes_of(
     if result is not None:
         return result.indexes
     found = of_project(state_dir)
-    return found.get(crawl) or found.get("", [])
+    return found.get(crawl, found.get("", []))
 
 
 def project_indexes(state_dir: str = "") -> dict[str, list[str]]:

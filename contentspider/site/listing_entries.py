@@ -4,12 +4,14 @@ title, address, day, picture and text.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from contentspider.ground.addresses import absolute
+from contentspider.ground.addresses import absolute, is_web_address
 from contentspider.page.about.visible import MAX_BYLINE_CHARS, visible_dates
+from contentspider.page.tree.resolver import Resolver
 from contentspider.page.tree.tags import is_link
 from contentspider.page.words.names import HEADINGS
 from contentspider.page.words.tidy import tidy
@@ -153,18 +155,21 @@ def listing_records(page: Page) -> list[dict[str, str]]:
 
     A record has the ``title`` of the entry, the ``url`` that the title links to, the day that the
     entry shows (``published_at``, ISO 8601), the address of its first picture (``image``), and all
-    its ``text``, one block a line. Values that an entry lacks are "".
+    its ``text``, one block a line. Values that an entry lacks are "". On a page without an address
+    of the web, links stay as they are.
     """
+    base = page.base
+    resolve = partial(absolute, base) if is_web_address(base) else Resolver(base).resolve
     records = []
     for entry in listing_entries(page.content):
         blocks = page.content.blocks[entry.start : entry.stop]
         title, address = _linked_title(blocks)
         bylines = [block for block in blocks if len(block.text) <= MAX_BYLINE_CHARS]
-        pictures = (absolute(page.base, image[1]) for block in blocks for image in block.images)
+        pictures = (resolve(image[1]) for block in blocks for image in block.images)
         records.append(
             {
                 "title": tidy(title, MAX_TITLE_CHARS),
-                "url": absolute(page.base, address) if address else "",
+                "url": resolve(address) if address else "",
                 "published_at": visible_dates((), bylines, page.hints.language)[0],
                 "image": next(filter(None, pictures), ""),
                 "text": to_text(blocks),

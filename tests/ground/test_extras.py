@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from importlib.metadata import metadata, requires
+from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
@@ -95,6 +96,16 @@ def test_command_with_missing_extra_prints_pip_command(
     monkeypatch.setitem(sys.modules, module, None)
     assert cli.main(arguments) == 1
     assert f"pip install 'contentspider[{extra}]'\n" in capsys.readouterr().err
+
+
+def test_file_that_needs_an_extra_ends_with_its_pip_command(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("tea.pdf").write_bytes(b"%PDF-1.4\n1 0 obj<</Type/Catalog>>endobj\n")
+    monkeypatch.setitem(sys.modules, "pypdfium2", None)
+    assert cli.main(["extract", "tea.pdf"]) == 1
+    assert "pip install 'contentspider[documents]'" in capsys.readouterr().err.splitlines()[-1]
 
 
 @pytest.mark.large

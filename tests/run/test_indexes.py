@@ -10,7 +10,7 @@ import pytest
 from contentspider.cli import main
 from contentspider.cli.index import named_indexes, one_index
 from contentspider.ground.errors import ContentSpiderError, UsageError
-from contentspider.run.indexes import project_indexes
+from contentspider.run.indexes import indexes_of, project_indexes
 from contentspider.run.results import SiteResult, logs_folder, result_file, write_result
 
 if TYPE_CHECKING:
@@ -74,6 +74,8 @@ def test_settings_of_a_scrapy_project_name_its_index(
     assert named_indexes([], "") == both
     of_project = project_indexes("")
     assert [of_project["green"], of_project[""]] == [both[1:], both[:1]]
+    off = {"": both[:1], "green": []}
+    assert indexes_of("green", None, "", lambda _: off) == [], "its spider switches it off"
     monkeypatch.delitem(sys.modules, "tea_settings")
     monkeypatch.delenv(MODULE)
     monkeypatch.setattr(sys, "dont_write_bytecode", True)

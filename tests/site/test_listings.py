@@ -168,6 +168,12 @@ def test_entries_of_listing_are_records() -> None:
     assert ferry.records == []
 
 
+def test_records_of_saved_page_have_its_links_as_they_are() -> None:
+    page = Page.from_html(MENU + "".join(map(ENTRY.format, range(3, 9))), "archive/index.html")
+    record = listing_records(page)[1]
+    assert (record["url"], record["image"]) == ("/posts/4?from=list", "/pictures/4.jpg")
+
+
 def test_records_of_entries_without_link_or_day_have_empty_values() -> None:
     entries = [ENTRY.format(number) for number in range(3, 9)]
     entries += ["<div class=entry><h2>Soon</h2><p>No page yet, come back tomorrow.</p></div>"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +14,7 @@ from contentspider import Extraction, LearningOptions, Page, Prior, SiteLearner,
 from contentspider.crawl.base.items import ContentItem
 from contentspider.evaluation.corpora import find_corpora
 from contentspider.ground.errors import StateError
+from contentspider.ground.extras import MissingExtraError
 from contentspider.state.stores.models import ModelStore
 from tests.conftest import token_f1
 from tests.sites import prose
@@ -162,3 +164,12 @@ def test_decisions_and_slots_are_tables(model: SiteModel, pages: list[Page]) -> 
     assert frame["probability"].tolist() == pytest.approx(extraction.probabilities.tolist())
     assert model.to_pandas()["slot"].tolist() == [slot.slot for slot in model.summary]
     assert model.to_arrow().num_rows == len(model.summary)
+
+
+@pytest.mark.parametrize(("method", "package"), [("to_pandas", "pandas"), ("to_arrow", "pyarrow")])
+def test_table_without_its_package_is_an_error_that_names_what_to_install(
+    method: str, package: str, model: SiteModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(MissingExtraError, match="pip install"):
+        getattr(model, method)()

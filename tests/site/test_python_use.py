@@ -179,6 +179,8 @@ def test_wrong_arguments_of_python_are_told_in_a_sentence() -> None:
     page = Page.from_html(HTML)
     with pytest.raises(TypeError, match="several"):
         SiteLearner("e.org").fit(page)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="LearningOptions"):
+        SiteLearner("e.org", {"labels": "votes"})  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="Overrides"):
         Page.from_html(HTML, overrides="drop = []")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="FieldsFile"):

@@ -133,8 +133,12 @@ class Option:
         return kind(value)
 
     def _convert_list(self, value: Any) -> list[Any]:
-        """Return the entries of a list, or of a text with commas between them."""
-        entries = value.split(",") if isinstance(value, str) else value
+        """Return the entries of a list, or of a text with commas between them. An empty text has
+        none, and neither has "[]": on a command line both switch off what a file of settings names.
+        """
+        entries = value
+        if isinstance(value, str):
+            entries = [] if value.strip() == "[]" else filter(str.strip, value.split(","))
         if self.convert:
             return [self.convert(entry) for entry in entries]
         return [str(entry).strip() for entry in entries]

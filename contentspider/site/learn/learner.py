@@ -130,6 +130,11 @@ class SiteLearner:
                 f"the site of a learner is its name as text, not {type(site).__name__}; pages are"
                 " for `fit`"
             )
+        if not isinstance(options, LearningOptions | None):
+            raise TypeError(
+                "the options of a learner are LearningOptions, such as"
+                f" LearningOptions(labels='votes'), not {type(options).__name__}"
+            )
         self.site = site
         self.options = options or LearningOptions()
         self.prior = prior

@@ -286,7 +286,7 @@ class SiteModel:
 
     def to_pandas(self) -> Any:
         """Return a DataFrame with a row for each slot of the template: slot, probability and score
-        (float, 0 to 1), blocks, pages (int), example. Raises ImportError without pandas.
+        (float, 0 to 1), blocks, pages (int), example. Raises `MissingExtraError` without pandas.
         """
         return to_pandas([asdict(slot) for slot in self.summary])
 

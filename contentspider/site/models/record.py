@@ -222,7 +222,7 @@ class Extraction:
 
     def to_pandas(self) -> Any:
         """Return a DataFrame with a row for each block: text, tag, path, link_share, probability
-        (float, 0 to 1), kept (bool). Raises ImportError without pandas.
+        (float, 0 to 1), kept (bool). Raises `MissingExtraError` without pandas.
         """
         return to_pandas(self._rows())
 
