@@ -140,6 +140,25 @@ def test_deeply_nested_markup_does_not_exhaust_stack() -> None:
     assert texts("<p>first</p>" + "<div>" * 10_000 + "lost") == ["first", *lost]
 
 
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<summary><span class=sr-only>a</span>b</summary>",
+        "<figcaption><span class=sr-only>a</span>b</figcaption>",
+        "<label>b<span>+</span></label>",
+        "<div><button>a</button>b</div>",
+    ],
+)
+@pytest.mark.parametrize("is_taken_out", [True, False])
+def test_any_element_may_be_the_root(html: str, is_taken_out: bool) -> None:
+    root = etree.fromstring(html.replace("class=sr-only", 'class="sr-only"'))
+    if is_taken_out:
+        parent = etree.Element("section")
+        parent.append(root)
+        parent.remove(root)
+    assert "b" in " ".join(block.text for block in read_tree(root)[0].blocks)
+
+
 def test_code_with_million_blank_lines_is_read_quickly() -> None:
     started = time.process_time()
     assert texts("<pre>" + "\n" * 500_000 + "x" + "\n" * 500_000 + "</pre>") == ["x"]

@@ -537,8 +537,9 @@ def test_json_ld_is_known_by_its_media_type_whatever_its_parameters() -> None:
 
 
 @pytest.mark.parametrize(
-    "head",
+    "markup",
     [
+        # of libraries
         "<meta name=DC.creator content='Byron, Ada'><meta name=DC.date content=2024-03-01>",
         "<meta property=dc:creator content='Ada Byron'><meta property=dc:date content=2024-03-01>",
         (
@@ -549,21 +550,7 @@ def test_json_ld_is_known_by_its_media_type_whatever_its_parameters() -> None:
             "<meta name=citation_author content='Byron, Ada'>"
             "<meta name=citation_online_date content=2024/03/01>"
         ),
-    ],
-)
-def test_authors_and_dates_of_libraries_are_read(head: str) -> None:
-    found = read(f"<head>{head}</head><p>Text")
-    assert (found.author, found.published_at) == (ADA, "2024-03-01")
-
-
-def test_subjects_of_libraries_are_keywords() -> None:
-    head = "<meta name=DC.subject content='tea; leaves'><meta name=citation_keywords content=Uji>"
-    assert set(read(f"<head>{head}</head><p>Text").keywords) == {"tea", "leaves", "Uji"}
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
+        # microdata and microformats
         (
             "<data itemprop=datePublished value=2024-03-01>Friday</data>"
             "<span itemprop=author>Ada Byron</span>"
@@ -578,9 +565,14 @@ def test_subjects_of_libraries_are_keywords() -> None:
         ),
     ],
 )
-def test_dates_and_authors_are_read_from_microdata_and_microformats(body: str) -> None:
-    found = read(f"<h1>The ferry</h1><p>{body}</p><p>Text")
+def test_authors_and_dates_are_read_from_each_vocabulary(markup: str) -> None:
+    found = read(f"<h1>The ferry</h1>{markup}<p>Text")
     assert (found.author, found.published_at) == (ADA, "2024-03-01")
+
+
+def test_subjects_of_libraries_are_keywords() -> None:
+    head = "<meta name=DC.subject content='tea; leaves'><meta name=citation_keywords content=Uji>"
+    assert set(read(f"<head>{head}</head><p>Text").keywords) == {"tea", "leaves", "Uji"}
 
 
 def test_image_of_microdata_may_be_a_link() -> None:

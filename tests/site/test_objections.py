@@ -99,16 +99,17 @@ def test_short_repeated_texts_are_not_template_prose(length) -> None:
 
 
 @pytest.mark.parametrize(
-    ("adverts", "own", "are_found"),
+    ("pages", "adverts", "own", "are_found"),
     [
-        (3, 0, True),  # each of them on a third of the pages
-        (3, 8, False),  # pages have texts of their own there
-        (24, 0, False),  # each page has another
+        (24, 3, 0, True),  # each of them on a third of the pages
+        (24, 3, 8, False),  # pages have texts of their own there
+        (24, 24, 0, False),  # each page has another
+        (10, 2, 0, False),  # too few pages to tell
     ],
 )
-def test_texts_that_a_place_shows_in_turn_are_no_content(adverts, own, are_found) -> None:
+def test_texts_that_a_place_shows_in_turn_are_no_content(pages, adverts, own, are_found) -> None:
     """The cell of the adverts has the path of the cell of the article."""
-    turns = [prose(number % adverts, "advert") for number in range(24)]
+    turns = [prose(number % adverts, "advert") for number in range(pages)]
     turns[:own] = [prose(number, "own") for number in range(own)]
     site = site_of(
         f"<table><tr><td>{advert}</td><td>{prose(number)}<br><br>{prose(number, 'more')}</td></tr>"

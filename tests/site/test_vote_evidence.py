@@ -57,9 +57,9 @@ def test_share_of_the_prior_is_between_none_and_all() -> None:
 def test_spot_of_which_the_prior_is_sure_on_other_pages_is_content(
     sure_pages, pages, is_kept
 ) -> None:
-    body = "<main><p>{0}</p></main><div class=answers><h2>{1}</h2><p>{2}</p></div>"
-    site = site_of([body.format(prose(page), page, prose(page, "more")) for page in range(pages)])
-    prior = np.tile([0.95, 0.05, 0.05], pages).astype(np.float32)
+    body = "<main><p>{0}</p><p>{0}</p></main><ul class=answers><li>{1}</li></ul>"
+    site = site_of([body.format(prose(page), prose(page, "m")[:160]) for page in range(pages)])
+    prior = np.tile([0.95, 0.95, 0.1], pages).astype(np.float32)
     prior[2 : 3 * sure_pages : 3] = 0.95
     assert (vote(site, prior, prior)[-1] > 0.5) == is_kept
 

@@ -66,7 +66,7 @@ END_OF_PAGE = re.compile(rb"</html\s*>", re.IGNORECASE)
 END_TAGS = re.compile(rb"</(?:html|body)\s*>", re.IGNORECASE)
 
 # The elements that begin within others and end them (HTML, 13.2.6.4.7), although their end tags are
-# missing. libxml2 ends those that are not here.
+# missing. All others are ended by libxml2.
 ENDED_BY = {
     **dict.fromkeys(("dt", "dd"), ("dt", "dd")),
     **dict.fromkeys(("rt", "rp"), ("rb", "rt", "rp")),
@@ -74,8 +74,8 @@ ENDED_BY = {
 }
 MAY_LACK_ENDS = re.compile(rb"<(?:d[dt]|r[bpt])\b", re.IGNORECASE)
 # Parsed in place of an empty body, for which lxml returns no tree.
-JSON = json.JSONDecoder()
 EMPTY_HTML = b"<html></html>"
+JSON = json.JSONDecoder()
 # The ASCII characters that `str.strip` removes.
 SPACE = b"\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f "
 # Invisible characters; a body with no others is empty.
@@ -178,7 +178,7 @@ def check_html(html: bytes | str) -> None:
             "the body is not HTML, but a PDF file: contentspider.page.input.documents.read_document"
             " reads it"
         )
-    # A text with control characters is no binary file.
+    # Only bytes may be a binary file: a text with control characters is still a text.
     if _is_data(body) or (isinstance(html, bytes) and is_binary(body)):
         raise NotHTMLError(
             "the body is not HTML, but a binary file, a feed, a sitemap or JSON: leave it out"

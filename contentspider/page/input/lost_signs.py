@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 TEXTS = ("word/document.xml", "word/footnotes.xml", "word/endnotes.xml", "content.xml")
 STYLES = "word/styles.xml"
 WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
-# The headings that Word has built in, for a file that uses them, and does not say what they are.
+# Word knows these headings by itself. Some programs write files that use them undefined.
 BUILT_IN = "".join(
     f'<w:style w:type="paragraph" w:styleId="{style}"><w:name w:val="{name}"/></w:style>'
     for style, name in [
@@ -41,14 +41,14 @@ LEFT_OUT = (
     " fonts Wingdings and Symbol, ruby, and hidden text"
 )
 NON_BREAKING_HYPHEN = "\u2011"
-# A member to mend has one of these.
+# A member without any of these has nothing to mend, and is not parsed.
 MARKS = (
     *(b"superscript", b"text-position", b"noBreakHyphen", b":sym", b"Wingdings", b"Symbol"),
     *(b"vanish", b"ruby", b"annotation"),
 )
 # Values of an attribute of OOXML that turn a property off.
 OFF = frozenset(("0", "false", "off"))
-# Four digits, without halves of surrogate pairs and what is no character.
+# The four digits of a character: not a half of a surrogate pair, nor U+FFFE and U+FFFF.
 SYMBOL_CODE = re.compile("(?!D[89A-F]|FFF[EF])[0-9A-F]{4}", re.IGNORECASE)
 # Members with other names are pictures and fonts, which are not read.
 READ_SUFFIXES = (".xml", ".rels", "mimetype")
@@ -90,7 +90,7 @@ def with_lost_signs(body: bytes) -> tuple[bytes, str]:
 
 
 def _lacks_styles(members: Mapping[str, bytes]) -> bool:
-    """Tell whether the *members* of a file are those of a DOCX file that defines no styles."""
+    """Tell whether a DOCX file, of which these are the *members*, defines no styles."""
     styles = (member for name, member in members.items() if name.startswith("word/styles"))
     return TEXTS[0] in members and not any(b":style " in member for member in styles)
 
@@ -180,7 +180,7 @@ def _symbol(font: str, code: str) -> str:
     if not SYMBOL_CODE.fullmatch(code) or (sign := chr(int(code, 16))) < " ":
         return ""
     known = characters(font, sign)
-    # The codes of other fonts are those of Unicode, apart from private ones.
+    # In other fonts, codes have the meaning that Unicode gives them, except for private ones.
     return sign if known is None and "\xff" < sign < "\ue000" else known or ""
 
 

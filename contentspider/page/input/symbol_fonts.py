@@ -55,5 +55,5 @@ def characters(font: str, text: str) -> str | None:
 def _character(table: Mapping[int, str], code: int) -> str:
     if code in range(PRIVATE, PRIVATE + 0x100):
         code -= PRIVATE
-    # Other characters have no sign in the font: they are shown in another one.
+    # The font has no signs for other characters: programs show them in another font.
     return chr(code) if code <= ord(" ") or code > 0xFF else table.get(code, "")

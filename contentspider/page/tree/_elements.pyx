@@ -215,9 +215,12 @@ cdef class Elements:
 
 
 cdef str attribute_of(xmlNode* node, const char* name):
-    """Return the value of an attribute, "" if there is none."""
-    cdef xmlAttr* attribute = node.properties
+    """Return the value of an attribute, "" if there is none, or if the node is no element."""
+    cdef xmlAttr* attribute
     cdef xmlNode* text
+    if node is NULL or node.type != XML_ELEMENT_NODE:
+        return ""
+    attribute = node.properties
     while attribute is not NULL:
         if attribute.ns is NULL and strcmp(<const char*>attribute.name, name) == 0:
             text = attribute.children
@@ -305,9 +308,12 @@ cdef xmlNode* first_child(xmlNode* node, const char* name) noexcept:
 
 
 cdef bint is_called(xmlNode* node, const char* name) noexcept:
-    """Tell whether a node is an element with this name and without a namespace."""
+    """Tell whether a node is an element with this name and without a namespace. The parent of a root
+    is a document, or NULL.
+    """
     return (
-        node.type == XML_ELEMENT_NODE
+        node is not NULL
+        and node.type == XML_ELEMENT_NODE
         and (node.ns is NULL or node.ns.href is NULL)
         and strcmp(<const char*>node.name, name) == 0
     )

@@ -136,8 +136,9 @@ cdef bint is_furniture_by_class(xmlNode* node, const char* classes, xmlNode* hea
         return note_of(node) == ""  # docutils: the number of a note that has several links back
     if strcmp(classes, "mw-cite-backlink") == 0:  # MediaWiki: "^ a b"
         return True
-    if is_called(node.parent, "figcaption") and UNSEEN.search(classes.decode()) is not None:
-        return code_in(node.parent.parent) is not NULL  # Expressive Code: "Terminal window"
+    if is_called(node.parent, "figcaption") and is_called(node.parent.parent, "figure"):
+        if UNSEEN.search(classes.decode()) is not None:  # Expressive Code: "Terminal window"
+            return code_in(node.parent.parent) is not NULL
     if heading is not NULL and EDIT_LINK.search(classes.decode()) is not None:
         return True
     return strstr(classes, "MathJax") is not NULL and is_shown_formula(node, classes)
@@ -287,10 +288,13 @@ cdef bint is_tree(xmlNode* details) noexcept:
     """Tell whether folded text is a branch of a tree, such as a folder: it stands alone in the entry
     of a list, and holds nothing but a list of others.
     """
-    cdef xmlNode* summary = next_element(details.children)
+    cdef xmlNode* summary
     cdef xmlNode* entries
+    if not is_called(details, "details"):  # a summary may stand elsewhere
+        return False
     if not is_called(details.parent, "li") or next_element(details.parent.children) != details:
         return False
+    summary = next_element(details.children)
     if summary is NULL or not is_called(summary, "summary") or has_text_after(details):
         return False
     entries = next_element(summary.next)
@@ -305,12 +309,10 @@ cdef bint is_in_branch(xmlNode* node) noexcept:
     """Tell whether an element stands beside the name of a branch of a tree: "Folder"."""
     cdef xmlNode* summary = node.parent
     cdef int left = MAX_CONTROL_DEPTH
-    while left and not is_called(summary, "summary"):
+    while left and summary is not NULL and not is_called(summary, "summary"):
         summary = summary.parent
         left -= 1
-        if summary is NULL or summary.type != XML_ELEMENT_NODE:
-            return False
-    return left > 0 and is_tree(summary.parent) and text_without(summary, node)
+    return left > 0 and summary is not NULL and is_tree(summary.parent) and text_without(summary, node)
 
 
 cdef bint is_tooltip(const char* classes) noexcept:
@@ -426,9 +428,12 @@ cdef bint is_code_control(xmlNode* node, Elements elements, Kind kind) except -1
 
 cdef bint is_head_of_code(xmlNode* top) except -1:
     """Tell whether an element has no text of its own, and code follows it: a bar with controls."""
-    cdef xmlNode* node = top.children
-    cdef xmlNode* code = next_element(top.next)
-    if code is NULL or not is_called(top, "div") or not is_called(code, "pre"):
+    cdef xmlNode* node
+    cdef xmlNode* code
+    if not is_called(top, "div"):
+        return False
+    node, code = top.children, next_element(top.next)
+    if code is NULL or not is_called(code, "pre"):
         return False
     if text_below(top, MAX_CAPTION_CHARS) is None:  # it may have many children
         return False
@@ -688,6 +693,8 @@ cdef bint is_gutter_of_code(xmlNode* cell) except -1:
     """
     cdef xmlNode* numbers = next_element(cell.children)
     cdef xmlNode* code = next_element(cell.next)
+    if not is_called(cell.parent, "tr"):
+        return False
     if numbers is NULL or not is_called(numbers, "pre") or code is NULL or has_text_after(numbers):
         return False
     if previous_element(cell.parent.prev) is not NULL or next_element(cell.parent.next) is not NULL:

@@ -1299,9 +1299,10 @@ cdef bint is_in_check_list(xmlNode* icon) except -1:
     """Tell whether an icon is the box of a task in a list as Asciidoctor writes it:
     ``<ul class="checklist"><li><p><i class="fa fa-check-square-o">``.
     """
-    cdef xmlNode* entry = icon.parent.parent
-    if icon.prev is not NULL or entry is NULL or not is_called(entry, "li"):
+    cdef xmlNode* entry
+    if icon.prev is not NULL or icon.parent is NULL or not is_called(icon.parent.parent, "li"):
         return False
+    entry = icon.parent.parent
     return "checklist" in attribute_of(entry.parent, "class")
 
 

@@ -51,7 +51,7 @@ FUNCTIONS = frozenset(
     " limsup ln log max min Pr sec sin sinh sup tan tanh".split()
 )
 FUNCTION_SIGNS = {"mod": "\\bmod", "lim inf": "\\liminf", "lim sup": "\\limsup"}
-# What has its scripts above and below it in a displayed formula.
+# Signs and functions with limits: a displayed formula has them above and below.
 LIMITED = re.compile(
     r"\\(?:sum|prod|coprod|i*int|oint|big[a-z]+|lim|liminf|limsup|max|min|sup|inf|det|gcd|Pr"
     r"|(?:under|over)brace\{.*\}|operatorname\*\{.*\})",
@@ -94,7 +94,7 @@ TABLE = re.compile(r"\\begin\{(?:matrix|aligned)\}(.*)\\end\{(?:matrix|aligned)\
 RIGHT = re.compile(r"right left|\bright\b(?!.*\bcenter)")  # of columns: equations
 SPACES = ((1.9, "\\qquad "), (0.9, "\\quad "), (0.26, "\\;"), (0.21, "\\:"), (0.1, "\\,"))
 EM = re.compile(r"\s*(\d+\.?\d*|\.\d+)em")
-# A character, a command, or an escaped sign; and what may have scripts without braces around it.
+# A character, a command, or an escaped sign. With scripts, a base that is no `BASE` needs braces.
 ATOM = re.compile(r"[^\\]|\\[A-Za-z]+|\\[^A-Za-z]")
 BASE = re.compile(r"[^\\]|\d+|\((?:[^()]|\([^()]*\))*\)|\\[A-Za-z]+(?:\{[^{}]*\})?|\\[^A-Za-z]")
 OPEN_COMMAND = re.compile(r"\\[A-Za-z]+\Z")
@@ -146,7 +146,7 @@ def _joined(parts: Iterable[str]) -> str:
 
 
 def _row(element: _Element, parts: list[str]) -> str:
-    """Write what stands in a row, or in brackets that grow with it."""
+    """Write the parts of a row. Brackets around tall ones grow with them."""
     children = list(element.iterchildren("*"))
     first, last = (_only(children[0]), _only(children[-1])) if len(children) > 2 else (None, None)
     if first is None or last is None or _tag(first) != "mo" or _tag(last) != "mo":
@@ -261,7 +261,7 @@ def _with_scripts(element: _Element, parts: list[str]) -> str:
 
 
 def _scripts(base: str, below: str, above: str) -> str:
-    """Write a base with what stands below and above it, "" if nothing does."""
+    """Write a base with its scripts: those *below* and *above*, each "" for none."""
     if not BASE.fullmatch(base) and not LIMITED.fullmatch(base):
         base = f"{{{base}}}"
     if below:

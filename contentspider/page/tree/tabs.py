@@ -40,7 +40,7 @@ def pair_tabs(tabs: _Element) -> list[tuple[_Element, _Element]]:
 
 
 def lone_tabs(tabs: _Element, pairs: list[tuple[_Element, _Element]]) -> list[_Element]:
-    """Return the tabs of a list of tabs that have no panel in the page, unlike those in *pairs*."""
+    """Return the labels in a list of tabs whose panels the page lacks. *pairs* has the others."""
     paired = {label for _, label in pairs}
     is_set = tabs.get("role") != "tablist"
     return [] if is_set else [label for label in _labels(tabs) if label not in paired]

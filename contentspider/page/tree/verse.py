@@ -1,4 +1,4 @@
-"""Breaks the lines of poems whose elements keep line ends, as those of code do."""
+"""Breaks the lines of poems that are in preformatted elements (``pre``), as code is."""
 
 from __future__ import annotations
 
