@@ -359,6 +359,8 @@ def test_model_of_one_page_is_saved_only_if_the_prior_cannot_judge_it(
     one = replace(model, pages=1, labels=labels)
     holder.models.save(keeper, state, one, is_cut=False)
     assert [state.is_stored, holder.models.load(SITE) is not None] == [is_saved, is_saved]
+    assert crawler.stats
+    assert crawler.stats.get_value("contentspider/models/of_one_page", 0) == (not is_saved)
     close(crawler)
 
 

@@ -338,6 +338,7 @@ class CrawlModels:
             logger.error(f"{state.key}: the refused model is not saved. The next crawl learns anew")
             return
         if model.pages < self._options.learning.min_pages:
+            self._stats.inc_value("contentspider/models/of_one_page")
             logger.info(
                 f"{state.key}: the model is not saved because it was learned from"
                 f" {counted(model.pages, 'pages')}. The next crawl learns the site again"
