@@ -31,7 +31,6 @@ from contentspider.site.models.identity import page_id
 from contentspider.site.models.model import SiteModel
 from contentspider.site.models.record import NO_OPTIONAL_FIELDS, OptionalFields, page_fields
 from contentspider.site.override_effects import OverrideEffects
-from contentspider.site.vote.labels import VOTES
 from contentspider.state.stores.knowledge import Knowledge
 from contentspider.state.stores.models import ModelStore
 
@@ -223,7 +222,7 @@ def _site_items(
     known = _known(models, site, options)
     watch = _Watch(root, len(files))
     pages = _SitePages(root, files, known, failures, base)
-    is_single = len(files) == 1 and options.labels == VOTES
+    is_single = len(files) < options.min_pages
     is_alone = not known.model and (is_single or alone)
     if not any(_has_text(page, is_alone) for page in pages):
         failures.files.update({path_of[page.url]: NO_TEXT for page in pages})

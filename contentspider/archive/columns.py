@@ -21,7 +21,7 @@ from contentspider.site.learn.options import LearningOptions
 from contentspider.site.models.folder import MANIFEST
 from contentspider.site.models.model import SiteModel
 from contentspider.site.models.record import page_fields
-from contentspider.state.stores.knowledge import MIN_PAGES, UNKNOWN, Knowledge, stored_knowledge
+from contentspider.state.stores.knowledge import UNKNOWN, Knowledge, stored_knowledge
 from contentspider.state.stores.remote import is_url
 
 if TYPE_CHECKING:
@@ -389,7 +389,7 @@ def _learned(rows: _Rows, site: str, options: LearningOptions) -> dict[str, obje
         if not site:
             raise NotEnoughTextError("the rows have no address, so that their site is unknown")
         model = SiteLearner(site, options).fit(rows.pages(rows.numbers[site], options, unread))
-        if model.pages < MIN_PAGES:
+        if model.pages < options.min_pages:
             raise NotEnoughTextError(f"{site} has one page with text: the prior judges it")
         quality = model.quality.f1 if model.quality else None
         values |= {"model": model.to_bytes(), "pages": model.pages, "quality": quality}

@@ -45,7 +45,7 @@ from contentspider.page.input.body import may_be_html
 from contentspider.page.tree.blocks import new_walker
 from contentspider.site.learn.sampling import page_template
 from contentspider.site.sample import sample_order
-from contentspider.state.stores.knowledge import MIN_PAGES, UNKNOWN, Knowledge, stored_knowledge
+from contentspider.state.stores.knowledge import DEFAULTS, UNKNOWN, Knowledge, stored_knowledge
 from contentspider.state.stores.models import ModelStore, SharedModels, open_models
 
 if TYPE_CHECKING:
@@ -385,7 +385,7 @@ def _learn(
     *number* is reported in place of the numbers of its pages.
     """
     sample = [row for row in choose_sample(rows) if pages.get(row, keep=True)]
-    if len(sample) < MIN_PAGES:
+    if len(sample) < DEFAULTS.min_pages:
         return None
     # Imported here: a job whose sites are learned does without scikit-learn and half of SciPy.
     from contentspider.site.learn.learner import SiteLearner

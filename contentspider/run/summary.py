@@ -352,6 +352,8 @@ def _models(stats: Mapping[str, Any], models: str) -> str:
     why = "the crawl was cut short, and the next one will learn from more pages"
     if stats.get("finish_reason") == "finished":
         why = "the log above says why"
+        if learned - saved == stats.get("contentspider/models/of_one_page"):
+            why = "one page does not show its site's template, and the prior judges it"
     return f"models: {models}/ ({learned} learned for this crawl, {saved} saved: {why})"
 
 

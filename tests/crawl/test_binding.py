@@ -15,7 +15,7 @@ import scrapy
 from itemadapter import ItemAdapter
 from scrapy.http import HtmlResponse, TextResponse
 
-from contentspider import ContentItem, bind
+from contentspider import ContentItem, bind, page_of
 from contentspider.crawl.base.alone import _warn
 from contentspider.crawl.base.items import MAX_KEPT_ALIVE, Bindings
 from contentspider.crawl.base.meta import BINDINGS_META_KEY, PAGE_META_KEY
@@ -148,7 +148,7 @@ import sys, json
 import scrapy
 from dataclasses import dataclass
 from scrapy.crawler import AsyncCrawlerProcess
-from contentspider import ContentItem, bind
+from contentspider import ContentItem, bind, page_of
 
 @dataclass
 class Article:
@@ -225,3 +225,15 @@ def test_item_gets_content_of_its_page_from_any_callback(
             rows = history.execute("SELECT url, content_hash FROM pages")
             wanted = {item["url"]: item["content_hash"] for item in others if "id" in item}
             assert dict(rows) == wanted, "at the page whose content it is"
+
+
+def test_text_of_each_content_block_is_part_of_the_content() -> None:
+    paragraph = "<p>Tea is made of leaves, of hot water, and of time, and it needs to rest.</p>"
+    table = "<table><tr><th>Tea<th>Minutes<tr><td>Green  tea<td>2<br>or 3</table>"
+    html = f"<h1>Tea</h1>{paragraph * 3}<pre>boil()\n  add()\n\nwait()</pre>{table}"
+    response = HtmlResponse("https://e.org/tea", body=html, encoding="utf-8")
+    item = ContentItem.from_response(response)
+    texts = [block.text for block in page_of(response).blocks if block.is_content]
+    assert "boil()\n  add()\n\nwait()" in texts and "2 or 3" in texts
+    assert all(text in item.content for text in texts)
+    assert texts != item.content.split("\n"), "docs/own-spiders.md must not say so"

@@ -351,6 +351,21 @@ def test_models_are_saved_with_reason_for_relearning(
     assert crawler.stats.get_value("contentspider/models/saved") == 3
 
 
+@pytest.mark.parametrize(("labels", "is_saved"), [("votes", False), ("own", True)])
+def test_model_of_one_page_is_saved_only_if_the_prior_cannot_judge_it(
+    labels: str, is_saved: bool, tmp_path: Path, model: SiteModel
+) -> None:
+    crawler = open_crawler(tmp_path, durable=True, labels=labels)
+    keeper, holder = parts(crawler)
+    state = SiteState(SITE)
+    one = replace(model, pages=1, labels=labels)
+    holder.models.save(keeper, state, one, is_cut=False)
+    assert [state.is_stored, holder.models.load(SITE) is not None] == [is_saved, is_saved]
+    assert crawler.stats
+    assert crawler.stats.get_value("contentspider/models/of_one_page", 0) == (not is_saved)
+    close(crawler)
+
+
 def test_site_state_decides_which_pages_wait_for_model(model: SiteModel) -> None:
     state = SiteState(SITE)
     assert (state.version, state.last_url, state.held, state.pages, state.try_at) == (

@@ -170,6 +170,36 @@ def test_authors_are_read_beside_headline(byline: str, author: list[str]) -> Non
     assert fields(f"<h1>Ferry</h1>{byline}</p>{PROSE}")["author"] == author
 
 
+@pytest.mark.parametrize(
+    ("byline", "author"),
+    [
+        ("3. März 2024 von Jörg Grün und Käthe Groß", ["Jörg Grün", "Käthe Groß"]),
+        ("Freitag, 1. März 2024, 10:30 Uhr, von Jörg Grün", ["Jörg Grün"]),
+        ("March 1, 2024 by Ada Byron in News", ["Ada Byron"]),
+        ("Posted on March 1, 2024 at 10:30 | By Ada Byron | 5 min read", ["Ada Byron"]),
+        ("Le 1 mars 2024 par Anne Petit", ["Anne Petit"]),
+        ("1 de marzo de 2024 por Ana de la Cruz y Luis Gil", ["Ana de la Cruz", "Luis Gil"]),
+        ("1 marzo 2024 di Anna Rossi", ["Anna Rossi"]),
+        ("1 maart 2024 door Jan de Vries", ["Jan de Vries"]),
+        ("1. mars 2024 av Kari Nordmann", ["Kari Nordmann"]),
+        ("1 марта 2024, автор: Анна Петрова", ["Анна Петрова"]),
+        ("Am 1. März 2024 von Bad Homburg nach Ulm", []),
+        ("1. März 2024 von 10 bis 12 Uhr", []),
+        ("Delivered by March 1, 2024 by Royal Mail", []),
+        ("On March 1, 2024 by order of Ada Byron the harbour was shut", []),
+        ("March 1, 2024 by Bus to Bath", []),
+        ("March 1, 2024 by the river", []),
+        ("Am 1. März 2024 von Anna Grün in Rom eröffnet", []),
+        ("The pier was opened on March 1, 2024 by Ada Byron", []),
+        ("March 1, 2024 by Ada Byron, Bob Frank and Cy Doe.", []),
+        ("1 de marzo de 2024 por la tarde", []),
+        ("1 marzo 2024 di Roma", []),
+    ],
+)
+def test_authors_behind_date_are_read_but_no_sentences(byline: str, author: list[str]) -> None:
+    assert fields(f"<h1>Ferry</h1><p class=d>{byline}</p>{PROSE}")["author"] == author
+
+
 LINKS = "<a href=/>Home</a> &gt; <a href=/news/>News</a> &gt; <a href=/news/ships>Ships</a>"
 
 

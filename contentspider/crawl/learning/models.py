@@ -333,10 +333,19 @@ class CrawlModels:
         return learned.model if is_better else None
 
     def save(self, crawl: CrawlState, state: SiteState, model: SiteModel, is_cut: bool) -> None:
-        """Save the model of a site, unless the crawl *is_cut* short."""
+        """Save the model of a site, unless the crawl *is_cut* short, or has seen too few pages of
+        it, as a run has that continues a crawl by Scrapy's ``JOBDIR``.
+        """
         state.is_stored = False
         if model.is_refused:
             logger.error(f"{state.key}: the refused model is not saved. The next crawl learns anew")
+            return
+        if model.pages < self._options.learning.min_pages:
+            self._stats.inc_value("contentspider/models/of_one_page")
+            logger.info(
+                f"{state.key}: the model is not saved because it was learned from"
+                f" {counted(model.pages, 'pages')}. The next crawl learns the site again"
+            )
             return
         if is_cut:
             logger.info(

@@ -10,7 +10,7 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from contentspider.page.about.authors import BYLINE, NAME, author_names
+from contentspider.page.about.authors import BYLINE, NAME, NO_PERSON, author_names
 from contentspider.page.about.breadcrumbs import MAX_CRUMB_CHARS, MAX_CRUMBS, trim_breadcrumbs
 from contentspider.page.about.jsonld import title_key
 from contentspider.page.about.written_dates import find_dates, has_year, month_of
@@ -84,6 +84,19 @@ AUTHOR_STEP = re.compile(r"author(?!i[sz])|byline|(?:user|poster|writer)-?name")
 OTHER_STEP = re.compile(r"related|comment|share|social|bio\b|avatar|date|time|count")
 # The text after an author's name in a byline.
 NAME_END = re.compile(r"\s+(?:[|/·•–—-]|on|in|at|am|le|el)\s.*|\s*[|·•–—(].*|,?\s+\d.*", re.DOTALL)
+# "Published on Thursday, " before the date of a byline that names its authors behind the date, and
+# " at 10:30 | " between them.
+LEAD = re.compile(
+    rf"\W*(?:(?:{_CHANGED}|{_PUBLISHED}|geschrieben|verfasst|écrit|escrito|scritto)\b\W*)?"
+    r"(?:[^\W\d]{1,5}\.?\s+){0,2}(?:[^\W\d]+,\s*)?",
+    re.IGNORECASE,
+)
+GAP = re.compile(rf"\W*(?:(?:[^\W\d]{{2}}\s+)?{CLOCK}(?:\s*(?:Uhr|h)\b)?\W*)?")
+SIGN = re.compile(r"\s*[|·•–—(]")
+# Words of names without a capital. Behind a date "by" and "von" also begin phrases: "by the river".
+PARTICLES = frozenset(
+    "van von vom zu der den de del della di da das do dos du la y af av bin".split()
+)
 # Words that bylines have instead of a name, or at the beginning of a date.
 NO_NAME = re.compile(
     r"(?:authors?|admin|staff|date|(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?"
@@ -268,6 +281,8 @@ def visible_author(near: Sequence[Block]) -> tuple[str, ...]:
     name_follows = False
     for block in near:
         text = block.text
+        if names := _names_behind_date(text):
+            return names
         byline = BYLINE.match(text)
         has_author_class = _has_author_class(block.path)
         if byline or name_follows or has_author_class:
@@ -279,6 +294,36 @@ def visible_author(near: Sequence[Block]) -> tuple[str, ...]:
                 return author_names([name])
         name_follows = False
     return ()
+
+
+def _names_behind_date(text: str) -> tuple[str, ...]:
+    """Return the authors in a byline that begins with its date: "6 March 2025 by Ada Byron". Each
+    has two words or more, and no other words follow, which would make it a sentence.
+    """
+    date = next(find_dates(text), None)
+    if date is None or SENTENCE_END.search(text) or not LEAD.fullmatch(text[: date.start]):
+        return ()
+    gap = GAP.match(text, date.end)
+    byline = BYLINE.match(text, gap.end() if gap else date.end)
+    if byline is None:
+        return ()
+    names = SIGN.split(text[byline.end() :], maxsplit=1)[0]
+    if not _is_capitalised([word for word in names.split() if word not in PARTICLES]):
+        return ()
+    authors = author_names([_cut_after_name(names)])
+    return authors if all(map(_is_whole_name, authors)) else ()
+
+
+def _is_whole_name(text: str) -> bool:
+    """Tell whether *text* is the name of a person, of several words, with a title after a comma."""
+    name = text.partition(",")[0]
+    words = name.split()
+    return (
+        _is_name(name, has_author_class=False)
+        and not NO_PERSON.search(name)
+        and all(word in PARTICLES or not word[0].islower() for word in words)
+        and not words[-1].islower()
+    )
 
 
 def _cut_after_name(text: str) -> str:

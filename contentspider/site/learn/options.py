@@ -97,6 +97,13 @@ class LearningOptions:
         return FieldsFile.load(self.fields) if self.fields else FieldsFile()
 
     @property
+    def min_pages(self) -> int:
+        """The pages that a site needs to be learned: the prior judges a single one, which does not
+        show its template, unless other labels than votes replace the prior.
+        """
+        return 2 if self.labels == VOTES else 1
+
+    @property
     def needs_attributes(self) -> bool:
         """Tell whether pages must be read with their markup's attributes (`Page.from_html`)."""
         return needs_attributes(self.features)

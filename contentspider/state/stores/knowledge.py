@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from contentspider.site.models.record import Extraction
     from contentspider.state.stores.models import ModelStore
 
-MIN_PAGES = 2  # a site with fewer pages is not learned: the prior judges its page
 MODELS_KEPT = 64  # models in the cache of a process
 DEFAULTS = LearningOptions()
 
