@@ -151,6 +151,8 @@ def test_ordered_lists_keep_their_numbers() -> None:
     assert markdown(body) == "4. a\n\n9) b\n    1. c\n10) d"
     assert markup(body).startswith('<ol start="4"><li>')
     assert markdown("<ol reversed><li>a</li><li>b</li></ol>") == "2. a\n\n1) b"
+    table = "<table><tr><th>a<th>b<tr><td>1<td>2</table>"
+    assert "<table>" in markup(f"<ol start=3>{table}</ol>"), "a list without items"
 
 
 @pytest.mark.parametrize(

@@ -91,7 +91,9 @@ def _opening(part: Part) -> str:
         if frame.kind.isupper():
             attribute = f' class="{frame.kind.lower()}"'
         elif frame.kind == NUMBERS:
-            attribute = _numbering(part.block, part.frames[number + 1].entry)
+            has_item = number + 1 < len(part.frames)  # a list may have a table in place of items
+            first = part.frames[number + 1].entry if has_item else NO_NUMBER
+            attribute = _numbering(part.block, first)
         elif frame.kind == ITEM and number == part.shared and frame.entry != NO_NUMBER:
             attribute = f' value="{frame.entry}"'
         if tag:
