@@ -353,3 +353,14 @@ def test_books_are_listed_by_name(tmp_path: Path) -> None:
         ContentSpiderError, match=r"two.txt: .* its crawls are: a.org, b.org, c.org$"
     ):
         find_crawl("two.txt", str(tmp_path))
+
+
+def test_file_with_the_name_of_a_crawl_does_not_hide_the_crawl(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for file in ("tea", "state/tea.sqlite"):
+        (tmp_path / file).parent.mkdir(exist_ok=True)
+        (tmp_path / file).touch()
+    assert find_crawl("tea", "state").name == "tea.sqlite"
+    assert find_crawl("./tea", "state").resolve() == tmp_path / "tea"

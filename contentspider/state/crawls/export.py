@@ -40,7 +40,10 @@ def find_crawl(name: str, state_dir: str = "") -> Path:
     if path.parent.name == HISTORIES and (not path.is_file() or is_old(path)):
         # Earlier versions had a file there.
         path = path.parent.parent / path.name
-    return _find(name, folder, (path, crawl_book(name, state_dir), folder / name))
+    book = crawl_book(name, state_dir)
+    # A file of the current folder may have the name of a crawl by chance.
+    places = (book, path) if path.name == name else (path, book)
+    return _find(name, folder, (*places, folder / name))
 
 
 def crawls(state_dir: str = "") -> list[str]:
