@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import contextmanager
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from contentspider.run.results import SiteResult
+
+SETTINGS_MODULE = "SCRAPY_SETTINGS_MODULE"
 
 
 def crawled_indexes(state_dir: str = "") -> list[str]:
@@ -51,7 +54,8 @@ def project_indexes(state_dir: str = "") -> dict[str, list[str]]:
     from scrapy.utils.project import get_project_settings
 
     try:
-        settings = get_project_settings()
+        with _other_crawls_unchanged():
+            settings = get_project_settings()
         loader = get_spider_loader(settings)
         found = {"": settings.getlist("CONTENTSPIDER_INDEX")}
         for name in loader.list():
@@ -68,6 +72,19 @@ def project_indexes(state_dir: str = "") -> dict[str, list[str]]:
         crawl: [index_url(url, state_dir, absolute=True) for url in urls]
         for crawl, urls in found.items()
     }
+
+
+@contextmanager
+def _other_crawls_unchanged() -> Iterator[None]:
+    """Undo that Scrapy, when it looks for a project's settings, notes their module for all later
+    crawls of this process and of its children.
+    """
+    before = os.environ.get(SETTINGS_MODULE)
+    try:
+        yield
+    finally:
+        if before is None:
+            os.environ.pop(SETTINGS_MODULE, None)
 
 
 def _updated_indexes(state_dir: str) -> Iterator[str]:

@@ -101,10 +101,10 @@ def test_run_logs_phases_of_sites_and_line_about_all(
 def test_run_on_terminal_shows_moving_line_for_each_site(monkeypatch: pytest.MonkeyPatch) -> None:
     shown: list[str] = []
     live = SimpleNamespace(
-        console=SimpleNamespace(width=14),
+        width=14,
         start=lambda: None,
         stop=lambda: None,
-        update=lambda text, refresh: shown.append(text),
+        update=shown.append,
     )
     monkeypatch.setattr(progress, "live_line", lambda: live)
     sites = {name: (PlannedSite(name, {}), None) for name in ("tea", "milk")}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -24,7 +25,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("CONTENTSPIDER_INDEX", raising=False)
     monkeypatch.setenv(MODULE, "")  # Scrapy sets it, and this has it deleted after the test
-    monkeypatch.delenv(MODULE)
+    assert MODULE not in os.environ, "other crawls of this process have other settings"
     monkeypatch.setattr(sys, "path", [*sys.path])
     return tmp_path
 
@@ -77,7 +78,7 @@ def test_settings_of_a_scrapy_project_name_its_index(
     off = {"": both[:1], "green": []}
     assert indexes_of("green", None, "", lambda _: off) == [], "its spider switches it off"
     monkeypatch.delitem(sys.modules, "tea_settings")
-    monkeypatch.delenv(MODULE)
+    assert MODULE not in os.environ, "other crawls of this process have other settings"
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     settings.write_text("CONTENTSPIDER_INDEX = [no_such_name, 'a longer text than before']\n")
     with pytest.raises(ContentSpiderError, match="no_such_name"):
